@@ -20,7 +20,7 @@ from tercet.cli.lookup import synonyms
 from tercet.cli.translation import chinese
 from tercet.core.catalog import SCIKIT_LEARN, TEXTS, Card, methods
 
-Chapter = tuple[str, str]  # ("000", "ch. 7")
+Chapter = tuple[str, str]  # ("Li", "ch. 7")
 WORDS = {
     "title": ("The book, runnable", "书，可以运行"),
     "about": (
@@ -61,8 +61,8 @@ WORDS = {
 
 
 TITLES = {  # of chapters without examples
-    ("000", "ch. 23"): ("feedforward neural networks (前馈神经网络)", "前馈神经网络"),
-    ("000", "ch. 28"): ("generative adversarial networks (生成对抗网络)", "生成对抗网络"),
+    ("Li", "ch. 23"): ("feedforward neural networks (前馈神经网络)", "前馈神经网络"),
+    ("Li", "ch. 28"): ("generative adversarial networks (生成对抗网络)", "生成对抗网络"),
 }
 
 
@@ -79,12 +79,13 @@ def book_modules() -> dict[Chapter, list[str]]:
     """The modules of examples, by chapter."""
     from tercet.datasets.texts import chapters
 
+    names = {text.key: text.name for text in TEXTS.values()}
     found: dict[Chapter, list[str]] = {}
     for module in chapters():
-        parts = re.fullmatch(r"(?:t(\d{3})_)?(?:ch0*(\d+)|app([a-f]))(?:_\w+)?", module)
+        parts = re.fullmatch(r"(?:([a-z]+)_)?(?:ch0*(\d+)|app([a-f]))(?:_\w+)?", module)
         assert parts is not None, module
         place = f"ch. {parts[2]}" if parts[2] else f"app. {parts[3].upper()}"
-        found.setdefault((parts[1] or "000", place), []).append(module)
+        found.setdefault((names[parts[1] or "li"], place), []).append(module)
     return found
 
 
@@ -102,9 +103,9 @@ def cards_by_chapter() -> dict[Chapter, list[tuple[Card, str]]]:
 def chapters() -> list[Chapter]:
     """All chapters with examples or methods, as one reads."""
 
-    def order(chapter: Chapter) -> tuple[str, bool, int, str]:
+    def order(chapter: Chapter) -> tuple[int, bool, int, str]:
         kind, _, number = chapter[1].partition(" ")
-        return chapter[0], kind != "ch.", int(number) if number.isdigit() else 0, number
+        return list(TEXTS).index(chapter[0]), kind != "ch.", int(number) if number.isdigit() else 0, number
 
     return sorted({*book_modules(), *cards_by_chapter()}, key=order)
 
@@ -114,15 +115,12 @@ def page_of(chapter: Chapter) -> str:
 
     Examples
     --------
-    >>> page_of(("000", "ch. 7")), page_of(("000", "app. C"))
-    ('book/000-ch07', 'book/000-app-c')
+    >>> page_of(("Li", "ch. 7")), page_of(("Li", "app. C"))
+    ('book/li-ch07', 'book/li-app-c')
     """
     kind, _, number = chapter[1].partition(" ")
-    return (
-        f"book/{chapter[0]}-ch{int(number):02d}"
-        if kind == "ch."
-        else f"book/{chapter[0]}-app-{number.lower()}"
-    )
+    key = TEXTS[chapter[0]].key
+    return f"book/{key}-ch{int(number):02d}" if kind == "ch." else f"book/{key}-app-{number.lower()}"
 
 
 def title_of(chapter: Chapter, language: str) -> str:
@@ -185,7 +183,7 @@ def index(results: Mapping[str, Any], language: str) -> str:
     parts = [f"# {word('title', language)}", word("about", language)]
     for text in TEXTS:
         mine = [chapter for chapter in chapters() if chapter[0] == text]
-        parts.append(f"## {TEXTS[text][language == 'zh']}")
+        parts.append(f"## {TEXTS[text].title(language)}")
         rows = []
         for chapter in mine:
             page = page_of(chapter).removeprefix("book/")
@@ -210,7 +208,7 @@ def chapter_page(
     """The parts of a chapter's page."""
     key = " ".join(chapter)
     yield f"# {title_of(chapter, language)}"
-    yield f"*{TEXTS[chapter[0]][language == 'zh']}*"
+    yield f"*{TEXTS[chapter[0]].title(language)}*"
     cards = cards_by_chapter().get(chapter, [])
     if cards:
         yield f"## {word('methods', language)}"

@@ -11,7 +11,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from tercet.core.catalog import TEXTS
+from tercet.core.catalog import text_named
 
 SECTIONS = {
     "en": [
@@ -110,11 +110,12 @@ def group_of(page: str) -> str:
 
     Examples
     --------
-    >>> group_of("book/000-ch07"), group_of("guide/svm")
+    >>> group_of("book/li-ch07"), group_of("guide/svm")
     ('Li Hang, Machine Learning Methods', '')
     """
-    chapter = re.search(r"(?:^|/)book/(\d{3})-", page)
-    return TEXTS[chapter[1]][language_of(page) == "zh"] if chapter else ""
+    chapter = re.search(r"(?:^|/)book/([a-z]+)-(?:ch|app)", page)
+    text = text_named(chapter[1]) if chapter else None
+    return text.title(language_of(page)) if text else ""
 
 
 def setup(app: Sphinx) -> None:

@@ -17,7 +17,7 @@ scikit_learn_method(
     task="model selection",
     model="D = S ∪ T, S ∩ T = ∅",
     strategy="learn from S, estimate the error on T; `stratify=y` keeps the shares of the classes in both",
-    texts=["000 ch. 1, 1.5.2", "001 ch. 1, 1.3.2", "004 ch. 2, 2.2"],
+    texts=["Li ch. 1, 1.5.2", "Machine Learning in Depth ch. 1, 1.3.2", "Studies ML ch. 2, 2.2"],
 )
 scikit_learn_method(
     "sklearn.model_selection.KFold",
@@ -26,7 +26,7 @@ scikit_learn_method(
     task="model selection",
     model="D = D_1 ∪ … ∪ D_S, disjoint, of equal size (sizes differ by at most 1)",
     strategy="the mean of S test errors",
-    texts=["000 ch. 1, 1.5.2", "001 ch. 1, 1.3.2", "004 ch. 2, 2.2"],
+    texts=["Li ch. 1, 1.5.2", "Machine Learning in Depth ch. 1, 1.3.2", "Studies ML ch. 2, 2.2"],
 )
 scikit_learn_method(
     "sklearn.model_selection.StratifiedKFold",
@@ -35,7 +35,7 @@ scikit_learn_method(
     task="model selection",
     model="D = D_1 ∪ … ∪ D_k, disjoint, with equal shares of the classes",
     strategy="the mean of k test errors",
-    texts=["004 ch. 2, 2.2"],
+    texts=["Studies ML ch. 2, 2.2"],
 )
 scikit_learn_method(
     "sklearn.model_selection.LeaveOneOut",
@@ -44,7 +44,7 @@ scikit_learn_method(
     task="model selection",
     model="S = N folds of one row each",
     strategy="the mean of N test errors; `tercet.model_selection.leave_one_out` knows short cuts",
-    texts=["000 ch. 1, 1.5.2", "001 ch. 1, 1.3.2", "004 ch. 2, 2.2"],
+    texts=["Li ch. 1, 1.5.2", "Machine Learning in Depth ch. 1, 1.3.2", "Studies ML ch. 2, 2.2"],
 )
 scikit_learn_method(
     "sklearn.model_selection.cross_val_score",
@@ -53,7 +53,7 @@ scikit_learn_method(
     task="model selection",
     model="a score for each fold",
     strategy="fit on the other folds, score on the fold",
-    texts=["000 ch. 1, 1.5.2", "004 ch. 2, 2.2"],
+    texts=["Li ch. 1, 1.5.2", "Studies ML ch. 2, 2.2"],
 )
 scikit_learn_method(
     "sklearn.model_selection.GridSearchCV",
@@ -63,10 +63,10 @@ scikit_learn_method(
     model="that of the best candidate",
     strategy="the least mean test error over the folds; one split of 7 : 3 is simple cross-validation",
     algorithms="every candidate on every fold",
-    texts=["000 ch. 1, 1.5.2", "001 ch. 1, 1.3.2", "004 ch. 2, 2.2"],
+    texts=["Li ch. 1, 1.5.2", "Machine Learning in Depth ch. 1, 1.3.2", "Studies ML ch. 2, 2.2"],
 )
 
-# Measures of what was predicted. (1.x) are those of 000, (2.x) those of 004.
+# Measures of what was predicted. (1.x) are those of Li, (2.x) those of Studies ML.
 
 scikit_learn_method(
     "sklearn.metrics.zero_one_loss",
@@ -74,7 +74,7 @@ scikit_learn_method(
     title="Error rate: the share of rows that are misclassified.",
     task="evaluation",
     model="(1/N) Σ I(y_i ≠ f(x_i))",
-    texts=["000 ch. 1, eq. 1.20", "004 ch. 2, eq. 2.4, 2.6"],
+    texts=["Li ch. 1, eq. 1.20", "Studies ML ch. 2, eq. 2.4, 2.6"],
 )
 scikit_learn_method(
     "sklearn.metrics.accuracy_score",
@@ -82,7 +82,7 @@ scikit_learn_method(
     title="Accuracy: the share of rows that are classified correctly.",
     task="evaluation",
     model="(1/N) Σ I(y_i = f(x_i)) = 1 - error rate; with `sample_weight=p(x)`, that under a distribution",
-    texts=["000 ch. 1, eq. 1.21", "004 ch. 2, eq. 2.5, 2.7"],
+    texts=["Li ch. 1, eq. 1.21", "Studies ML ch. 2, eq. 2.5, 2.7"],
 )
 scikit_learn_method(
     "sklearn.metrics.mean_squared_error",
@@ -90,7 +90,7 @@ scikit_learn_method(
     title="Mean squared error of predicted numbers.",
     task="evaluation",
     model="(1/m) Σ (f(x_i) - y_i)²; with `sample_weight=p(x)`, that under a distribution",
-    texts=["004 ch. 2, eq. 2.2, 2.3"],
+    texts=["Studies ML ch. 2, eq. 2.2, 2.3"],
 )
 scikit_learn_method(
     "sklearn.metrics.confusion_matrix",
@@ -98,7 +98,7 @@ scikit_learn_method(
     title="Counts of rows by true and predicted class: TN, FP, FN and TP of two classes.",
     task="evaluation",
     model="C_jk = rows of class j that were predicted as class k",
-    texts=["000 ch. 1, 1.8.1"],
+    texts=["Li ch. 1, 1.8.1"],
 )
 scikit_learn_method(
     "sklearn.metrics.precision_score",
@@ -106,7 +106,7 @@ scikit_learn_method(
     title="Precision: the share of true positives among the rows predicted as positive.",
     task="evaluation",
     model="P = TP / (TP + FP); `pos_label` is the positive class",
-    texts=["000 ch. 1, eq. 1.41"],
+    texts=["Li ch. 1, eq. 1.41"],
 )
 scikit_learn_method(
     "sklearn.metrics.recall_score",
@@ -114,7 +114,7 @@ scikit_learn_method(
     title="Recall: the share of the positive rows that were predicted as positive.",
     task="evaluation",
     model="R = TP / (TP + FN); `pos_label` is the positive class",
-    texts=["000 ch. 1, eq. 1.42"],
+    texts=["Li ch. 1, eq. 1.42"],
 )
 scikit_learn_method(
     "sklearn.metrics.f1_score",
@@ -122,7 +122,7 @@ scikit_learn_method(
     title="F1: the harmonic mean of precision and recall.",
     task="evaluation",
     model="F_1 = 2TP / (2TP + FP + FN), 2/F_1 = 1/P + 1/R",
-    texts=["000 ch. 1, eq. 1.43, 1.44"],
+    texts=["Li ch. 1, eq. 1.43, 1.44"],
 )
 
 # Scaling, transformation and one-hot encoding of columns.
@@ -134,7 +134,7 @@ scikit_learn_method(
     task="preprocessing",
     model="(x - mean) / std",
     strategy="means and standard deviations of the training rows",
-    texts=["001 ch. 3, 3.2.3", "003 ch. 5, 5.4.4"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3", "Pattern Recognition ch. 5, 5.4.4"],
 )
 scikit_learn_method(
     "sklearn.preprocessing.MinMaxScaler",
@@ -143,7 +143,7 @@ scikit_learn_method(
     task="preprocessing",
     model="(x - min) / (max - min)",
     strategy="minima and maxima of the training rows",
-    texts=["001 ch. 3, 3.2.3", "003 ch. 5, 5.4.4"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3", "Pattern Recognition ch. 5, 5.4.4"],
 )
 scikit_learn_method(
     "sklearn.preprocessing.MaxAbsScaler",
@@ -152,7 +152,7 @@ scikit_learn_method(
     task="preprocessing",
     model="x / max |x|",
     strategy="largest absolute values of the training rows",
-    texts=["001 ch. 3, 3.2.3"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3"],
 )
 scikit_learn_method(
     "sklearn.preprocessing.RobustScaler",
@@ -161,7 +161,7 @@ scikit_learn_method(
     task="preprocessing",
     model="(x - median) / (Q3 - Q1)",
     strategy="medians and quartiles of the training rows",
-    texts=["001 ch. 3, 3.2.3"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3"],
 )
 scikit_learn_method(
     "sklearn.preprocessing.PowerTransformer",
@@ -170,7 +170,7 @@ scikit_learn_method(
     task="preprocessing",
     model="(x^λ - 1) / λ (Box-Cox, x > 0), or Yeo-Johnson's form of it for any x",
     strategy="maximum likelihood of λ",
-    texts=["001 ch. 3, 3.2.3"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3"],
 )
 scikit_learn_method(
     "sklearn.preprocessing.OneHotEncoder",
@@ -179,7 +179,7 @@ scikit_learn_method(
     task="preprocessing",
     model="[0 0 0 1 0]: 1 at the category's place",
     strategy='the categories of the training rows; `handle_unknown="ignore"` makes zeros of others',
-    texts=["001 ch. 3, 3.2.3"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3"],
 )
 
 # Missing values. `tercet.feature.GroupImputer` fills them in by group.
@@ -191,7 +191,7 @@ scikit_learn_method(
     task="preprocessing",
     model="one value for each column",
     strategy="mean, median or mode of the training rows",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
 )
 scikit_learn_method(
     "sklearn.impute.KNNImputer",
@@ -200,7 +200,7 @@ scikit_learn_method(
     task="preprocessing",
     model="mean over the k nearest rows, by Euclidean distance of what both rows have",
     strategy="near rows have near values",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
 )
 scikit_learn_method(
     "sklearn.impute.IterativeImputer",
@@ -210,7 +210,7 @@ scikit_learn_method(
     model="a regression of each column on the others",
     strategy="that of the regression",
     algorithms="column by column, until the filled-in values settle (chained equations)",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
 )
 scikit_learn_method(
     "sklearn.impute.MissingIndicator",
@@ -219,7 +219,7 @@ scikit_learn_method(
     task="preprocessing",
     model="I(x_ij is missing)",
     strategy="columns that have missing values among the training rows, or all",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
 )
 
 # The course of the work: preprocess, fit, evaluate, predict.
@@ -231,7 +231,7 @@ scikit_learn_method(
     task="model selection",
     model="f(t_k(… t_1(x)))",
     strategy="every step learns from the training rows alone, in cross-validation from those of each fold",
-    texts=["001 ch. 3, 3.2"],
+    texts=["Machine Learning in Depth ch. 3, 3.2"],
 )
 scikit_learn_method(
     "sklearn.compose.ColumnTransformer",
@@ -240,5 +240,5 @@ scikit_learn_method(
     task="preprocessing",
     model="the columns that each transformer makes of its own, side by side",
     strategy="that of each transformer",
-    texts=["001 ch. 3, 3.2.3"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3"],
 )

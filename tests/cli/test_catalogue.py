@@ -15,7 +15,7 @@ from tercet.cli import catalogue, docstring
 from tercet.cli.catalogue import facts
 from tercet.cli.info_page import fill, show
 from tercet.cli.lookup import find, group
-from tercet.core.catalog import TEXTS
+from tercet.core.catalog import TEXTS, text_of
 
 from .running import refused, tercet
 
@@ -59,13 +59,16 @@ def test_list_reads_the_catalogue_file_only():
         (["--family", "linear_model"], lambda card: card.family == "linear_model"),
         (["--family", "core"], lambda card: card.family == "core"),
         (["--family", "losses", "--task", "loss"], lambda card: card.module == "tercet.losses"),
-        (["--text", "003"], lambda card: any(place.startswith("003") for place in card.texts)),
-        (["--chapter", "2"], lambda card: any(place.startswith("000 ch. 2,") for place in card.texts)),
         (
-            ["--text", "002", "--chapter", "ch01"],
-            lambda card: any(f"{place},".startswith("002 ch. 1,") for place in card.texts),
+            ["--text", "pattern"],
+            lambda card: any(place.startswith("Pattern Recognition ") for place in card.texts),
         ),
-        (["--chapter", "app. b"], lambda card: any(place.startswith("000 app. B") for place in card.texts)),
+        (["--chapter", "2"], lambda card: any(place.startswith("Li ch. 2,") for place in card.texts)),
+        (
+            ["--text", "watermelon notes", "--chapter", "ch01"],
+            lambda card: any(f"{place},".startswith("watermelon notes ch. 1,") for place in card.texts),
+        ),
+        (["--chapter", "app. b"], lambda card: any(place.startswith("Li app. B") for place in card.texts)),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -82,8 +85,8 @@ def test_list_filters(arguments, fits):
     [
         (["--task", "cooking"], ["'cooking'", "classification", "regression"]),
         (["--family", "cats"], ["'cats'", "linear_model", "losses"]),
-        (["--text", "007"], ["'007'", "000, 001, 002, 003, 004"]),
-        (["--chapter", "99"], ["'99'", "000", "ch. 2, ", "app. A"]),
+        (["--text", "007"], ["'007'", "li, depth, watermelon, pattern, studies"]),
+        (["--chapter", "99"], ["'99'", "Li", "ch. 2, ", "app. A"]),
         (["--chapter", "two"], ["'two'", "ch. 2"]),
     ],
     ids=lambda value: " ".join(value),
@@ -95,7 +98,7 @@ def test_list_names_what_there_is(arguments, says):
 
 def test_list_in_chinese_and_on_a_narrow_screen():
     answer = tercet("list", "--chapter", "2", "--lang", "zh", COLUMNS="60")
-    assert "感知机  分类  000/2, 002/3, 003/5, 004/5" in answer.stdout
+    assert "感知机  分类  li/2, watermelon/3, pattern/5," in answer.stdout
     assert "linear_model 线性模型" in answer.stdout
     assert answer.stdout.splitlines()[-1] == "4 族共 6 个方法"
 
@@ -120,8 +123,8 @@ def test_info_tells_everything():
         "form = 'primal'  one of 'primal', 'dual'",
         "How far a mistake moves the hyperplane.",
         "coef_, intercept_  arrays of shape",
-        f"000 {TEXTS['000'][0]}  ch. 2, Alg 2.1, 2.2",
-        "000 Ex 2.1  the perceptron in its primal form",
+        f"Li {TEXTS['Li'].english}  ch. 2, Alg 2.1, 2.2",
+        "Li Ex 2.1  the perceptron in its primal form",
         ">>> model = Perceptron(shuffle=False, record=True).fit(X, y)",
         "sklearn.linear_model.Perceptron",
     ):
@@ -136,7 +139,7 @@ def test_info_in_chinese():
         "对系数施加 L2 惩罚的最小二乘法。",
         "策略",
         "cholesky: 正规方程的闭式解",
-        TEXTS["003"][1],
+        TEXTS["Pattern Recognition"].chinese,
         "整数",
     ):
         assert words in answer.stdout, words
@@ -205,7 +208,7 @@ def test_info_as_json():
     assert (alpha["name"], alpha["default"], alpha["allowed"]) == ("alpha", "1.0", "a number in [0, inf)")
     assert alpha["meaning"].startswith("Strength of the penalty")
     assert known["details"].startswith("min over w, b of")
-    assert {"place": "002 eq. 10.7"}.items() <= known["worked"][0].items()
+    assert {"place": "watermelon notes eq. 10.7"}.items() <= known["worked"][0].items()
 
 
 @pytest.mark.parametrize(
@@ -230,7 +233,7 @@ def test_page_of_every_card(card, capsys, monkeypatch):
     known = facts(card)
     json.dumps(known, allow_nan=False)
     assert known["example"].startswith(">>> ")
-    assert set(known["titles"]) == {place[:3] for place in card.texts}
+    assert set(known["titles"]) == {text_of(place).name for place in card.texts}
     for parameter in known["parameters"]:
         assert not re.search(r"\b_[A-Z]|typing\.|<", parameter["allowed"]), parameter
     if card.kind == "estimator":

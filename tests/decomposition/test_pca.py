@@ -1,4 +1,4 @@
-"""Principal component analysis: the theorems of 000 ch. 16, agreement with scikit-learn, and bad input."""
+"""Principal component analysis: the theorems of Li ch. 16, agreement with scikit-learn, and bad input."""
 
 import warnings
 

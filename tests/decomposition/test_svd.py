@@ -1,4 +1,4 @@
-"""Singular value decomposition, low rank, subspaces: the theorems of 000 ch. 15 and appendix D."""
+"""Singular value decomposition, low rank, subspaces: the theorems of Li ch. 15 and appendix D."""
 
 import numpy as np
 import pytest

@@ -97,7 +97,7 @@ def test_several_targets_are_columns():
 
 
 def test_texts_with_a_mean_of_squares():
-    """003 eq. 5-109 and 5-112, lambda = 0.6: alpha is lambda / 2, and c lambda with a / 2 / c."""
+    """Pattern Recognition eq. 5-109 and 5-112, lambda = 0.6: alpha is lambda / 2, and c lambda with a / 2 / c."""
     lasso = Lasso(0.6 / 2, fit_intercept=False).fit(B7_X, B7_Y)
     np.testing.assert_allclose(lasso.coef_, [2.7, -0.1, 0.7], atol=1e-9)
     c = 0.5 / 2 + 1 - 0.5
@@ -107,7 +107,7 @@ def test_texts_with_a_mean_of_squares():
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
 def test_penalised_intercept(make):
-    """000 eq. 1.26 counts w_0 in the norm."""
+    """Li eq. 1.26 counts w_0 in the norm."""
     X, y = data()
     X -= 2.0
     model = Lasso(0.3, penalize_intercept=True, tol=1e-10).fit(make(X), y)

@@ -214,7 +214,7 @@ def test_float32_with_many_rows():
 
 
 def test_fitted_probabilities_have_the_mean_of_the_labels():
-    """The score equations, sum (y - p) x = 0 (000 ch. 6.1.3)."""
+    """The score equations, sum (y - p) x = 0 (Li ch. 6.1.3)."""
     X, y = noisy()
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=500).fit(X, y)
     residual = np.eye(3)[y] - model.predict_proba(X)
@@ -232,7 +232,7 @@ def test_standard_errors_of_two_classes():
 
 
 def test_reference_class_and_its_standard_errors():
-    """K-1 weight vectors (000 eq. 6.7): the same probabilities, weights as differences to the last class."""
+    """K-1 weight vectors (Li eq. 6.7): the same probabilities, weights as differences to the last class."""
     X, y = noisy()
     model = LogisticRegression(C=np.inf, tol=1e-10, reference="last", solver="newton").fit(X, y)
     both = LogisticRegression(C=np.inf, tol=1e-10, solver="newton").fit(X, y)
@@ -262,7 +262,7 @@ def test_iterative_scaling(n_classes, C):
 
 
 def test_gradient_descent_with_a_fixed_step_is_the_texts():
-    """θ <- θ - α sum_i (h(x_i) - y_i) x_i (001 eq. 2.21)."""
+    """θ <- θ - α sum_i (h(x_i) - y_i) x_i (Machine Learning in Depth eq. 2.21)."""
     X, y = noisy(50, 2, 2)
     theta, A = np.zeros(3), np.column_stack([X, np.ones(50)])
     for _ in range(4):
@@ -275,7 +275,7 @@ def test_gradient_descent_with_a_fixed_step_is_the_texts():
 @pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("C", [np.inf, 0.5])
 def test_stochastic_descent_is_the_texts(batch, C):
-    """θ <- θ - α (h(x) - y) x, one row or a few at a time (001 eq. 2.20); a penalty lets the weights decay."""
+    """θ <- θ - α (h(x) - y) x, a few rows at a time (Machine Learning in Depth eq. 2.20); a penalty shrinks w."""
     X, y = noisy(50, 2, 2)
     theta, A = np.zeros(3), np.column_stack([X, np.ones(50)])
     decay = np.array([1, 1, 0]) / (C * 50)
@@ -330,7 +330,7 @@ def test_partial_fit():
 
 @pytest.mark.parametrize("solver", ["lbfgs", "newton", "gd", "bfgs", "newton-cg"])
 def test_squared_loss(solver):
-    """Mean of (h(x) - y)^2 (001 ch. 2.2.4): lower than at the most likely weights, and at a stationary point."""
+    """Mean of (h(x) - y)^2 (Machine Learning in Depth ch. 2.2.4): below that of maximum likelihood."""
     X, y = noisy(300, 2, 2)
     model = LogisticRegression(C=np.inf, loss="squared", solver=solver, tol=1e-6, max_iter=500).fit(X, y)
     likely = LogisticRegression(C=np.inf, tol=1e-8).fit(X, y)

@@ -28,7 +28,7 @@ from tercet.metrics.information import (
     mutual_information,
 )
 
-# 000 Table 5.1: age, job, house, credit; class
+# Li Table 5.1: age, job, house, credit; class
 LOAN = np.array(
     [
         ["youth", "no", "no", "fair", "no"],

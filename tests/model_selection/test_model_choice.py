@@ -84,7 +84,7 @@ def curve_data(n=30):
 
 
 def test_training_error_falls_and_validation_error_rises_again():
-    """000 section 1.4.2: the statement of Fig 1.9."""
+    """Li section 1.4.2: the statement of Fig 1.9."""
     X, y = curve_data()
     degrees = range(13)
     curve = complexity_curve(

@@ -1,4 +1,4 @@
-"""Naive Bayes for categories: the estimates of 000 ch. 4, scikit-learn's class, and values of every kind."""
+"""Naive Bayes for categories: the estimates of Li ch. 4, scikit-learn's class, and values of every kind."""
 
 import itertools
 
@@ -175,7 +175,7 @@ def test_only_values_that_occur_are_counted_where_asked():
         0.6454, abs=1e-4
     )  # a value 0 is counted, too
     seen = CategoricalNB(smooth_prior=True, categories="seen").fit(X, y)
-    assert seen.predict_proba([[2, "S"]])[0, 0] == pytest.approx(28 / 43)  # 000 Ex 4.2
+    assert seen.predict_proba([[2, "S"]])[0, 0] == pytest.approx(28 / 43)  # Li Ex 4.2
     np.testing.assert_array_equal(seen.n_categories_, [3, 3])
     parts = CategoricalNB(smooth_prior=True, categories="seen").partial_fit(X[:6], y[:6], [-1, 1])
     assert parts.partial_fit(X[6:], y[6:]).predict_proba([[2, "S"]])[0, 0] == pytest.approx(28 / 43)

@@ -73,7 +73,7 @@ def test_kkt_tells_which_condition_fails():
 
 
 def test_inner_and_boundary_minimum():
-    """001 ch. 4: a constraint that does not bind has a zero multiplier."""
+    """Machine Learning in Depth ch. 4: a constraint that does not bind has a zero multiplier."""
     inner = Lagrangian(square, [lambda x: x[0] - 1]).solve([3.0])
     edge = Lagrangian(square, [lambda x: x[0] + 1]).solve([3.0])
     np.testing.assert_allclose([inner.x[0], inner.alpha[0]], [0, 0], atol=1e-6)
@@ -113,7 +113,7 @@ def test_an_objective_that_is_unbounded_alone():
 
 
 def test_maximum_entropy_by_its_dual():
-    """000 Example 6.2: P(y1) + P(y2) = 3/10."""
+    """Li Example 6.2: P(y1) + P(y2) = 3/10."""
     problem = Lagrangian(lambda p: p @ np.log(p), [], [lambda p: p[0] + p[1] - 0.3, lambda p: p.sum() - 1])
     found = problem.solve(np.full(5, 0.2))
     assert found.success

@@ -38,7 +38,7 @@ class MeanSquares:
     ids=["l2", "l1", "l0", "elastic net", "lq"],
 )
 def test_regularisers_on_an_orthogonal_design(method, penalty, expected, objective):
-    """003 eq. 5-108 to 5-112, each with its mean of squares and lambda = 0.6."""
+    """Pattern Recognition eq. 5-108 to 5-112, each with its mean of squares and lambda = 0.6."""
     result = minimize(MeanSquares(), np.zeros(3), method=method, penalty=penalty, lipschitz=2.0)
     np.testing.assert_allclose(result.x, expected, atol=1e-5)
     if objective is not None:

@@ -53,7 +53,7 @@ def test_linear_program_agrees_with_highs():
 
 
 def test_maximum_margin():
-    """000 Ex 7.1 and 7.2: the primal and the dual of the hard margin."""
+    """Li Ex 7.1 and 7.2: the primal and the dual of the hard margin."""
     X, y = np.array([[3.0, 3], [4, 3], [1, 1]]), np.array([1.0, 1, -1])
     G = -y[:, None] * np.column_stack([X, np.ones(3)])
     primal = solve_qp(np.diag([1.0, 1, 0]), None, G, -np.ones(3))

@@ -131,7 +131,7 @@ def test_fewer_passes_than_sgd_in_a_narrow_valley(name, options):
 
 
 class LinearRegression:
-    """J = 1/2 sum (x.theta - y)^2 (001 eq. 2.3)."""
+    """J = 1/2 sum (x.theta - y)^2 (Machine Learning in Depth eq. 2.3)."""
 
     def __init__(self, n=40):
         rng = np.random.default_rng(0)

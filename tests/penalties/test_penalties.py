@@ -37,7 +37,7 @@ CONVEX = [
 ]
 OTHERS = [L0(0.7), Lq(0.7, q=0.3), Lq(0.7, q=0.9)]
 
-# 003 ch. 5.7: X'X / l = I, least squares [3, -0.4, 1], lambda 0.6
+# Pattern Recognition ch. 5.7: X'X / l = I, least squares [3, -0.4, 1], lambda 0.6
 X = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
 Y = np.array([3.6, 2.4, -4.4, -1.6])
 LAMBDA = 0.6
@@ -254,7 +254,7 @@ def test_thresholds():
     assert_array_equal(soft_threshold([-2, -1, 0.5, 3], 1), [-1, 0, 0, 2])
     assert_array_equal(hard_threshold([-2, -1, 0.5, 3], 1), [-2, 0, 0, 3])
     assert_array_equal(soft_threshold([2.0, 2.0], [0.0, 5.0]), [2, 0])
-    # 002 ch. 10, with lambda / L = 1
+    # watermelon notes ch. 10, with lambda / L = 1
     assert_array_equal(soft_threshold([3, -0.5, 1, -2], 1), [2, 0, 0, -1])
     assert not np.signbit(Lq(1.0, q=0.5).prox([-0.1])).any()
 

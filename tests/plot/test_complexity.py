@@ -1,4 +1,4 @@
-"""Errors against complexity, and the polynomials of 000 Example 1.1 (Fig 1.8, 1.9)."""
+"""Errors against complexity, and the polynomials of Li Example 1.1 (Fig 1.8, 1.9)."""
 
 import numpy as np
 from numpy.testing import assert_allclose

@@ -16,7 +16,7 @@ from tercet.sequence.crf._engine.minimisation import MeanObjective, minimise
 from tercet.sequence.crf._engine.objective import ChainObjective
 from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling
 
-# 000 ch. 11, the learning example: features #(0->0), #(1->1), #(y=0, x=0), #(y=1, x=1)
+# Li ch. 11, the learning example: features #(0->0), #(1->1), #(y=0, x=0), #(y=1, x=1)
 X = [[0, 1, 0], [1, 1], [0, 1, 1, 0], [1, 0], [0, 0], [1, 1, 0]]
 Y = [[0, 1, 0], [1, 1], [0, 0, 1, 1], [0, 1], [0, 0], [1, 1, 1]]
 W_MLE = [0.8087253227, 0.8339205152, 0.3252535496, 0.6221632946]

@@ -22,7 +22,7 @@ FAMILIES = sorted(
     for path in ROOT.iterdir()
     if (path / "__init__.py").exists() and path.name not in {"core", "cli", "plot", "datasets"}
 )
-LONGEST_FILE, LONGEST_PAGE, LONGEST_FUNCTION, DEEPEST = 400, 600, 60, 3
+LONGEST_FUNCTION, DEEPEST = 60, 3
 
 # Small classes that are read together, one beside the other.
 GROUPED = {
@@ -49,19 +49,6 @@ GROUPED = {
     "tercet.kernels.compound": "sums, products, powers and scalings of kernels",
     "tercet.optimize.update_rules": "SGD to Adam: each adds a line to the one before",
     "tercet.metrics.distance.value_difference": "VDM and the distance that is built on it",
-}
-# Pages and bases that would be parted from what they are read with.
-LONG_FILES = {
-    "tercet.io": "saving and loading, each beside the other",
-    "tercet.linear_model.logistic.logistic_regression": "14 solvers in one parameter list",
-    "tercet.linear_model.perceptron": "primal and dual form with their kernels, as in the book",
-    "tercet.rules.logic.prolog": "the grammar of Prolog text, read and written",
-    "tercet.sequence.crf.crf": "11 algorithms in one parameter list",
-    "tercet.sequence.hmm.base": "Baum-Welch and what a hidden Markov model answers",
-    "tercet.sequence.hmm.hmm_tagger": "a hidden Markov model of its own",
-    "tercet.svm.base": "classifiers and regressors of support vectors",
-    "tercet.svm.smo": "Algorithm 7.5 with every step in view",
-    "tercet.tree.base": "growth, pruning and prediction of all trees",
 }
 
 
@@ -122,10 +109,6 @@ def test_a_class_is_in_the_file_of_its_name(family):
 
 def test_lists_of_exceptions_are_true():
     assert set(GROUPED) <= set(SOURCES)
-    long = {
-        name for name, path in SOURCES.items() if len(path.read_text("utf-8").splitlines()) > LONGEST_FILE
-    }
-    assert set(LONG_FILES) <= long
 
 
 def pages():
@@ -252,17 +235,6 @@ def test_every_public_name_is_documented(family):
         if (inspect.isclass(thing) or inspect.isroutine(thing)) and not inspect.getdoc(thing)
     ]
     assert bare == []
-
-
-def test_files_are_of_good_size():
-    lengths = {name: len(path.read_text("utf-8").splitlines()) for name, path in SOURCES.items()}
-    # The examples of the texts are data.
-    long = {
-        name: length
-        for name, length in lengths.items()
-        if length > LONGEST_FILE and name not in LONG_FILES and not name.startswith("tercet.datasets.texts")
-    }
-    assert long == {}
 
 
 def test_functions_are_of_good_size():

@@ -221,7 +221,7 @@ def test_crammer_and_singer_keep_their_constraints():
 
 
 def soft_margin(X, y, C):
-    """w, b and the least value of the soft margin by quadratic programming (000 eq. 7.32-7.34)."""
+    """w, b and the least value of the soft margin by quadratic programming (Li eq. 7.32-7.34)."""
     n, d = X.shape
     Q = np.diag([1.0] * d + [0.0] * (n + 1))
     G = np.block(

@@ -57,13 +57,13 @@ def lists(data, topics):
         ((1, 1), [0.25, 0.75]),
     ],
 )
-def test_conditional_of_the_text(place, expected):  # 001, (5.20)
+def test_conditional_of_the_text(place, expected):  # Machine Learning in Depth, (5.20)
     z = [[0, 0, 1], [1, 1]]
     np.testing.assert_allclose(lda_conditional(TWO, z, *PRIORS, *place), expected, atol=5e-10)
 
 
 def test_numbers_of_the_texts():
-    z = [[0, 0, 1], [1, 1]]  # 001 ch. 5
+    z = [[0, 0, 1], [1, 1]]  # Machine Learning in Depth ch. 5
     counts = lda_counts(TWO, z, 2)
     assert round(lda_log_joint(TWO, z, *PRIORS), 9) == -14.216035483
     np.testing.assert_allclose(lda_theta(counts.doc_topic, PRIORS[0]), [[0.625, 0.375], [1 / 6, 5 / 6]])
@@ -72,13 +72,13 @@ def test_numbers_of_the_texts():
         [[0.478260870, 0.478260870, 0.043478261], [1 / 3] * 3],
         atol=5e-10,
     )
-    z = [[0, 1, 0], [1, 1]]  # 000 ch. 20
+    z = [[0, 1, 0], [1, 1]]  # Li ch. 20
     counts = lda_counts(TWO, z, 2)
     np.testing.assert_allclose(lda_conditional(TWO, z, *PRIORS, 0, 1), [0.3125, 0.6875])
     np.testing.assert_allclose(lda_log_joint(TWO, z, *PRIORS), -9.420244937843208)
     phi = [[0.9130434783, 0.0434782609, 0.0434782609], [0.0303030303, 0.6363636364, 0.3333333333]]
     np.testing.assert_allclose(lda_phi(counts.topic_word, PRIORS[1]), phi, atol=5e-11)
-    docs, z = [[0, 0, 1], [1, 2, 2]], [[0, 1, 0], [1, 1, 0]]  # 002 ch. 12
+    docs, z = [[0, 0, 1], [1, 2, 2]], [[0, 1, 0], [1, 1, 0]]  # watermelon notes ch. 12
     p = lda_conditional(docs, z, np.full(2, 0.1), np.full(3, 0.01), 0, 1)
     np.testing.assert_allclose(p, [0.99929677, 0.00070323], atol=5e-9)
     theta = lda_theta(lda_counts(docs, z, 2).doc_topic, [0.1, 0.1])

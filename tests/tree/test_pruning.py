@@ -36,7 +36,7 @@ HOUSE, JOB = 2, 1
 
 
 def loans(impurity):
-    """The tree of 000 Example 5.3: yes 9, no 6."""
+    """The tree of Li Example 5.3: yes 9, no 6."""
     nodes = {
         "root": ([6, 9], (HOUSE, {0: "no house", 1: "house"})),
         "no house": ([6, 3], (JOB, {0: "no job", 1: "job"})),
@@ -249,7 +249,7 @@ def test_a_test_that_gains_nothing_is_gone_at_alpha_zero():
 
 
 def melon_tree():
-    """ID3 on the ten melons to learn from (002 ch. 2), navel first; the seven others are held out."""
+    """ID3 on the ten melons to learn from (watermelon notes ch. 2), navel first; the seven others are held out."""
     data = load_watermelon("2.0")
     columns = [
         data.feature_names.index(name) for name in ("navel", "colour", "root", "sound", "texture", "touch")

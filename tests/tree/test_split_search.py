@@ -124,7 +124,7 @@ def test_categories_one_value_against_the_rest():
     X, y = load_loans(return_X_y=True)
     model = DecisionTreeClassifier(category_tests="value", categorical_features=[0, 1, 2, 3]).fit(X, y)
     tree, names = model.tree_, load_loans().feature_names
-    assert [names[j] for j in tree.feature[tree.kind != 0]] == ["house", "job"]  # 000 Ex 5.4
+    assert [names[j] for j in tree.feature[tree.kind != 0]] == ["house", "job"]  # Li Ex 5.4
     plain = grow_tree(X, y, categorical_features=range(4), category_tests="value")
     assert outline(tree) == outline(plain)
     rng = np.random.default_rng(0)

@@ -285,7 +285,9 @@ def evaluate(
 def list_(
     task: Annotated[str | None, typer.Option(metavar="TASK", help=tr("Only methods for this task."))] = None,
     family: Annotated[str | None, typer.Option(metavar="NAME", help=tr("Only this family."))] = None,
-    text: Annotated[str | None, typer.Option(metavar="000", help=tr("Only what this text teaches."))] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="watermelon", help=tr("Only what this text teaches."))
+    ] = None,
     chapter: Annotated[
         str | None, typer.Option(metavar="7", help=tr("Only what this chapter teaches."))
     ] = None,
@@ -327,7 +329,7 @@ def book(
         str | None,
         typer.Argument(
             metavar="CHAPTER|EXAMPLE",
-            help=tr("As in 6, 002/1, or 'Ex 2.1'; by default all."),
+            help=tr("For example 6, watermelon/1, or 'Ex 2.1'; all by default."),
             show_default=False,
         ),
     ] = None,

@@ -20,6 +20,8 @@ from tercet.cli.catalogue import section
 from tercet.cli.errors import DIFFERENT, INTERRUPTED, USAGE, Refusal
 from tercet.cli.method_messages import warning_texts
 from tercet.cli.translation import language, tr, translated_name
+from tercet.core import catalog
+from tercet.core.catalog import TEXTS, text_of
 
 LONGEST = 44  # of a value, in characters
 
@@ -71,8 +73,8 @@ def choose(which: str | None) -> list[tuple[str, Any]]:
     --------
     >>> [example.title for _, example in choose("Ex 2.2")]
     ['the perceptron in its dual form']
-    >>> sorted({chapter for chapter, _ in choose("3/5")})
-    ['t003_ch05_3', 't003_ch05_5', 't003_ch05_6', 't003_ch05_7']
+    >>> sorted({chapter for chapter, _ in choose("pattern/5")})
+    ['pattern_ch05_3', 'pattern_ch05_5', 'pattern_ch05_6', 'pattern_ch05_7']
     """
     from tercet.datasets.texts import chapters, examples
 
@@ -95,25 +97,51 @@ def choose(which: str | None) -> list[tuple[str, Any]]:
 
 
 def _chapters(which: str, names: list[str]) -> list[str]:
-    """The modules meant by "6", "ch06", "002/1", "t002_ch01", "002" or "app_c"."""
+    """The modules meant by "6", "ch06", "watermelon/1", "watermelon_ch01", "watermelon notes" or "app_c"."""
     if which in names:
         return [which]
-    found = re.fullmatch(r"t?0*(\d)(?:\s*/\s*|[\s_]+)(.+)|(t?00\d)", which.strip().lower())
-    text, chapter = ("000", which) if not found else (found[3] or f"00{found[1]}", found[2])
-    start = "" if text[-3:] == "000" else f"t{text[-3:]}_"
-    mine = [name for name in names if name.startswith("t") == bool(start) and name.startswith(start)]
-    if chapter is None:
-        return mine
+    text, chapter = _text_and_rest(which)
+    if text is None:
+        text = TEXTS["Li"]
+    elif not chapter:
+        return _of_text(text, names)
     asked = section(chapter)
     # A chapter may be several modules: ch05_3, ch05_7.
+    start = f"{text.key}_"
+    mine = _of_text(text, names)
     return [name for name in mine if asked and section(name.removeprefix(start).split("_")[0]) == asked]
 
 
+def _of_text(text: catalog.Text, names: list[str]) -> list[str]:
+    """The modules of a text: those of Li are named after the chapter alone."""
+    others = tuple(f"{other.key}_" for other in TEXTS.values())
+    return [
+        name
+        for name in names
+        if name.startswith(f"{text.key}_") or (text.key == "li" and not name.startswith(others))
+    ]
+
+
+def _text_and_rest(which: str) -> tuple[catalog.Text | None, str]:
+    """The text that is named at the beginning, by its name or its key, and what follows."""
+    asked = which.strip()
+    for text in TEXTS.values():
+        for start in (text.name, text.key):
+            found = re.match(rf"{start}(?:\s*/\s*|[\s_]+|$)", asked, re.IGNORECASE)
+            if found:
+                return text, asked[found.end() :]
+    return None, asked
+
+
 def _is_at(place: str, which: str) -> bool:
-    """Whether a place, as in "000 Eq E.6, E.7", is the one asked for, as in "eq. E.7"."""
-    asked, there = ((re.sub(r"(?<=[a-z])\.", "", text.lower())).split() for text in (which, place))
-    if asked and not re.fullmatch(r"00\d", asked[0]):
-        there = there[1:]
+    """Whether a place, as in "Li Eq E.6, E.7", is the one asked for, as in "eq. E.7"."""
+    text, rest = _text_and_rest(which)
+    if text not in (None, text_of(place)):
+        return False
+    asked, there = (
+        re.sub(r"(?<=[a-z])\.", "", words.lower()).split()
+        for words in (rest, place.removeprefix(text_of(place).name))
+    )
     label, number = asked[:-1], asked[-1:]
     numbers = [word.rstrip(",") for word in there[len(label) :]]
     return asked == there or (bool(label) and there[: len(label)] == label and number[0] in numbers)

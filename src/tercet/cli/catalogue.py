@@ -15,7 +15,7 @@ from tercet.cli import printing
 from tercet.cli.errors import USAGE, Refusal
 from tercet.cli.lookup import Match, group, look_up
 from tercet.cli.translation import language, tr
-from tercet.core.catalog import SCIKIT_LEARN, TEXTS, Card, methods
+from tercet.core.catalog import SCIKIT_LEARN, TEXTS, Card, methods, text_named, text_of
 
 
 def list_methods(
@@ -39,7 +39,7 @@ def list_methods(
             )
         cards = [card for card in cards if f"{group(card)}.".startswith(f"{found}.")]
     if text is not None or chapter is not None:
-        cards = _taught(cards, text or "000", chapter)
+        cards = _taught(cards, text or "li", chapter)
     if json:
         printing.print_json([asdict(card) for card in cards])
     else:
@@ -49,11 +49,12 @@ def list_methods(
 
 def _taught(cards: list[Card], text: str, chapter: str | None) -> list[Card]:
     """The cards that a text, or a chapter of it, teaches."""
-    if text not in TEXTS:
-        raise Refusal(
-            tr("there is no text {asked!r}; there are {names}", asked=text, names=", ".join(TEXTS)), USAGE
-        )
-    taught = [(card, place) for card in cards for place in map(chapter_of, card.texts) if place[0] == text]
+    known_text = text_named(text)
+    if known_text is None:
+        names = ", ".join(entry.key for entry in TEXTS.values())
+        raise Refusal(tr("there is no text {asked!r}; there are {names}", asked=text, names=names), USAGE)
+    name = known_text.name
+    taught = [(card, place) for card in cards for place in map(chapter_of, card.texts) if place[0] == name]
     if chapter is not None:
         asked = section(chapter)
         there = {place[1] for _, place in taught}
@@ -63,7 +64,7 @@ def _taught(cards: list[Card], text: str, chapter: str | None) -> list[Card]:
                 tr(
                     "there is no such method from chapter {asked!r} of text {text}; there are some from {names}",
                     asked=chapter,
-                    text=text,
+                    text=name,
                     names=known,
                 ),
                 USAGE,
@@ -100,11 +101,11 @@ def chapter_of(place: str) -> tuple[str, str]:
 
     Examples
     --------
-    >>> chapter_of("000 ch. 2, Alg 2.1")
-    ('000', 'ch. 2')
+    >>> chapter_of("Li ch. 2, Alg 2.1")
+    ('Li', 'ch. 2')
     """
-    text, _, rest = place.partition(",")[0].partition(" ")
-    return text, rest
+    text = text_of(place).name
+    return text, place.removeprefix(text).partition(",")[0].strip()
 
 
 def _reading_order(chapter: str) -> tuple[bool, int, str]:
@@ -167,8 +168,9 @@ def _imported(card: Card) -> list[str]:
 
 
 def _places(card: Card) -> str:
-    """As `tercet book` takes them: 000/2 is chapter 2 of text 000."""
-    places = dict.fromkeys("/".join(chapter_of(place)) for place in card.texts)
+    """As `tercet book` takes them: li/2 is chapter 2 of Li."""
+    chapters = (chapter_of(place) for place in card.texts)
+    places = dict.fromkeys(f"{TEXTS[text].key}/{chapter}" for text, chapter in chapters)
     return re.sub(r"(ch|app)\. ", "", ", ".join(places))
 
 
@@ -237,5 +239,5 @@ def facts(card: Card) -> dict[str, Any]:
             for e in examples()
             if e.uses(card.module, card.name)
         ],
-        "titles": {text: TEXTS[text][language() == "zh"] for text, _ in map(chapter_of, card.texts)},
+        "titles": {text: TEXTS[text].title(language()) for text, _ in map(chapter_of, card.texts)},
     }

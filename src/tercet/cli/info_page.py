@@ -137,7 +137,7 @@ def _entry(known: dict[str, Any]) -> RenderableType:
 def _places(card: Card, titles: dict[str, str]) -> list[RenderableType]:
     lines: list[RenderableType] = []
     for text, title in titles.items():
-        places = [place.partition(" ")[2] for place in card.texts if place.startswith(text)]
+        places = [place.removeprefix(f"{text} ") for place in card.texts if place.startswith(f"{text} ")]
         lines.append(Text.assemble((f"{text} ", "bold"), (title, "dim"), f"  {'; '.join(places)}"))
     return lines
 

@@ -21,10 +21,11 @@ from typing import Any, Literal
 from tercet.cli import printing
 from tercet.cli.errors import USAGE, Refusal
 from tercet.cli.translation import tr
-from tercet.core.catalog import Card, methods
+from tercet.core.catalog import TEXTS, Card, methods, text_named, text_of
 
+TEXT_NAMES = [name for text in TEXTS.values() for name in (text.name, text.key)]
 ALGORITHM = re.compile(
-    r"(?:(?P<text>\d{3})\s*)?(?:alg(?:orithm)?s?\.?|算法)\s*(?P<number>(?:[a-z]\.)?\d+(?:\.\d+)*)",
+    rf"(?:(?P<text>{'|'.join(TEXT_NAMES)})\s*)?(?:alg(?:orithm)?s?\.?|算法)\s*(?P<number>(?:[a-z]\.)?\d+(?:\.\d+)*)",
     re.IGNORECASE,
 )
 # What a Chinese name may lack: 维特比 is 维特比算法.
@@ -109,7 +110,7 @@ def look_up(query: str) -> list[Match]:
     Examples
     --------
     >>> [(match.card.name, match.how) for match in look_up("Algorithm 7.5")]
-    [('SVC', '000 ch. 7, Alg 7.1-7.5'), ('smo', '000 ch. 7, Alg 7.5, Thm 7.6')]
+    [('SVC', 'Li ch. 7, Alg 7.1-7.5'), ('smo', 'Li ch. 7, Alg 7.5, Thm 7.6')]
     >>> [(match.card.name, match.how) for match in look_up("C4.5")]
     [('DecisionTreeClassifier', "algorithm='c45'")]
     """
@@ -149,8 +150,8 @@ def algorithm_numbers(place: str) -> list[str]:
     Examples
     --------
     >>> (
-    ...     algorithm_numbers("000 ch. 9, Alg 9.1, 9.3-9.5, Thm 9.1-9.4"),
-    ...     algorithm_numbers("000 app. A, Alg A.1"),
+    ...     algorithm_numbers("Li ch. 9, Alg 9.1, 9.3-9.5, Thm 9.1-9.4"),
+    ...     algorithm_numbers("Li app. A, Alg A.1"),
     ... )
     (['9.1', '9.3', '9.4', '9.5'], ['A.1'])
     """
@@ -206,11 +207,12 @@ def _by_algorithm(query: str) -> Iterator[Match]:
 
 def _by_place(number: str, text: str | None) -> list[Match]:
     """Methods that implement an algorithm of the texts."""
+    wanted = text_named(text) if text else None
     found = [
         Match(card, "place", place=place)
         for card in methods()
         for place in card.texts
-        if number in algorithm_numbers(place) and place.startswith(text or "")
+        if number in algorithm_numbers(place) and wanted in (None, text_of(place))
     ]
     if not found:
         raise Refusal(tr("no method is Algorithm {number} of the texts", number=number), USAGE)

@@ -43,7 +43,7 @@ from tercet.metrics.clustering import cluster_distance
         "weighted": "mean of the distances of the two parts, whatever their sizes",
         "median": "distance of the two centres, that of a union being the middle of its parts'",
     },
-    texts=["000 ch. 14, Alg 14.1, eq. 14.14-14.17", "002 ch. 7, Fig 9.11"],
+    texts=["Li ch. 14, Alg 14.1, eq. 14.14-14.17", "watermelon notes ch. 7, Fig 9.11"],
     peers=["sklearn.cluster.AgglomerativeClustering", "scipy.cluster.hierarchy.linkage"],
 )
 class AgglomerativeClustering(Clusterer):

@@ -33,7 +33,7 @@ from tercet.core.steps import Steps
         "elkan": "the same, with a bound for each row and centre",
         "hamerly": "the same, with two bounds for each row",
     },
-    texts=["000 ch. 14, Alg 14.2"],
+    texts=["Li ch. 14, Alg 14.2"],
     peers=["sklearn.cluster.BisectingKMeans"],
 )
 class BisectingKMeans(CentreClusterer):

@@ -38,7 +38,7 @@ from tercet.core.steps import Steps
         "means of "
         "their rows; by turns"
     },
-    texts=["002 ch. 11, Fig 13.7"],
+    texts=["watermelon notes ch. 11, Fig 13.7"],
 )
 class COPKMeans(CentreClusterer):
     """Constrained k-means: rows that must be linked share a cluster, rows that cannot be linked do not.

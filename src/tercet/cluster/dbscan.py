@@ -43,7 +43,7 @@ FEW_ROWS, FEW_COLUMNS = 1000, 10  # fewer rows, or more columns, are searched fa
         "ball_tree": "neighbours by a ball tree",
         "brute": "neighbours by a linear scan",
     },
-    texts=["002 ch. 7, Fig 9.9"],
+    texts=["watermelon notes ch. 7, Fig 9.9"],
     peers=["sklearn.cluster.DBSCAN", "dbscan.DBSCAN", "sklearnex.cluster.DBSCAN"],
 )
 class DBSCAN(Clusterer):

@@ -34,7 +34,7 @@ INFINITE, MISSING = -2, -3  # labels of rows with infinite numbers, and with mis
         "kd_tree": "core distances by a kd-tree",
         "ball_tree": "core distances by a ball tree",
     },
-    texts=["002 ch. 7, Fig 9.9"],
+    texts=["watermelon notes ch. 7, Fig 9.9"],
     peers=["sklearn.cluster.HDBSCAN", "hdbscan.HDBSCAN", "fast_hdbscan.HDBSCAN"],
 )
 class HDBSCAN(Clusterer):

@@ -31,7 +31,7 @@ from tercet.core.scaling import common_exponent, times_power
         "pam": "the best of all swaps, again and again",
         "alternate": "rows to their nearest medoids, medoids to the middles of their clusters, by turns",
     },
-    texts=["000 ch. 14, Alg 14.2"],
+    texts=["Li ch. 14, Alg 14.2"],
     peers=["kmedoids.KMedoids", "sklearn_extra.cluster.KMedoids"],
 )
 class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):

@@ -27,7 +27,7 @@ from tercet.core.steps import Steps
     algorithms={
         "lloyd": "rows to their nearest modes, modes to the most frequent values of their rows, by turns"
     },
-    texts=["000 ch. 14, Alg 14.2"],
+    texts=["Li ch. 14, Alg 14.2"],
     peers=["kmodes.kmodes.KModes"],
 )
 class KModes(Clusterer, MixedColumns):

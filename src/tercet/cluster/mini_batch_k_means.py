@@ -33,7 +33,7 @@ from tercet.core.streams import is_streamed
     algorithms={
         "mini-batch": "each batch of rows moves its nearest centres; a centre is the mean of all rows it ever got"
     },
-    texts=["000 ch. 14, Alg 14.2"],
+    texts=["Li ch. 14, Alg 14.2"],
     peers=["sklearn.cluster.MiniBatchKMeans"],
 )
 class MiniBatchKMeans(CentreClusterer):

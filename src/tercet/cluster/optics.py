@@ -46,7 +46,7 @@ ROUNDED = 1e290  # and larger ones are not
         "kd_tree": "core distances by a kd-tree",
         "brute": "core distances by a linear scan",
     },
-    texts=["002 ch. 7, Fig 9.9"],
+    texts=["watermelon notes ch. 7, Fig 9.9"],
     peers=["sklearn.cluster.OPTICS"],
 )
 class OPTICS(Clusterer):

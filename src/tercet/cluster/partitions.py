@@ -18,7 +18,7 @@ MOST_PARTITIONS = 10**7  # that an exhaustive search may have to look at
 def stirling_second(n: int, k: int) -> int:
     """The number of partitions of n things into k groups, none of them empty: Stirling's number S(n, k).
 
-    S(n, k) = (1 / k!) Σ_{l=1..k} (-1)^(k-l) C(k, l) l^n, exactly. (Eq. 14.21 of text 000 has k^n in place of l^n.)
+    S(n, k) = (1 / k!) Σ_{l=1..k} (-1)^(k-l) C(k, l) l^n, exactly. (Eq. 14.21 of Li has k^n in place of l^n.)
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from tercet.core.validation import target_for_callbacks
         "constrained": "centres start at the means of the seeds, which keep their clusters",
         "seeded": "centres start at the means of the seeds, which may move as all rows",
     },
-    texts=["002 ch. 11, Fig 13.9"],
+    texts=["watermelon notes ch. 11, Fig 13.9"],
 )
 class SeededKMeans(CentreClusterer):
     """k-means that starts from the means of labelled rows, the seeds (constrained seed k-means).

@@ -27,7 +27,7 @@ ROUNDING = 1e-29  # the squared move of a centre that is rounding alone
     algorithms={
         "lloyd": "rows to the centres of their largest cosine, centres to the directions of their rows' sums"
     },
-    texts=["000 ch. 14, eq. 14.9, Alg 14.2"],
+    texts=["Li ch. 14, eq. 14.9, Alg 14.2"],
 )
 class SphericalKMeans(CentreClusterer):
     """k-means by the cosine, for rows whose direction matters and whose length does not, such as word counts.

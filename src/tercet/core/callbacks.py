@@ -21,7 +21,7 @@ from tercet.core.steps import reported_attributes, without_fit
 class EarlyStopping:
     """Stop when the score on held-out data has not risen for `patience` passes, and keep the best model.
 
-    The rule of the texts (000, Alg 23.5): a pass whose validation score is strictly better than every one
+    The rule of the texts (Li, Alg 23.5): a pass whose validation score is strictly better than every one
     before is remembered and the count starts again; when `patience` evaluations in a row bring none better,
     the fit ends with the remembered parameters. The estimator gets `validation_scores_` and `best_iter_`.
 

@@ -16,18 +16,68 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 FILE = Path(__file__).resolve().parent.parent / "catalog.json"
 
-# The five texts that places are in: (English, Chinese).
+
+class Text(NamedTuple):
+    """One of the texts: how it is typed, how it is cited, and its titles in English and Chinese."""
+
+    key: str
+    name: str
+    english: str
+    chinese: str
+
+    def title(self, language: str) -> str:
+        """The title in a language, "en" or "zh"."""
+        return self.chinese if language == "zh" else self.english
+
+
+# The five texts. A place begins with the name ("Li ch. 7, Alg 7.5"); commands and page addresses use the key.
 TEXTS = {
-    "000": ("Li Hang, Machine Learning Methods", "李航《机器学习方法》"),
-    "001": ("Deep Thoughts on Machine Learning (notes, 2018)", "《深度思考之机器学习系列》（笔记，2018）"),
-    "002": ("Notes on the Watermelon Book (2017)", "《西瓜书笔记》（2017）"),
-    "003": ("A textbook of pattern recognition, ch. 5", "《模式识别》教材第 5 章“典型的非线性分类器”"),
-    "004": ("Studies ML (notes, 2023)", "Studies ML（笔记，2023）"),
+    text.name: text
+    for text in (
+        Text("li", "Li", "Li Hang, Machine Learning Methods", "李航《机器学习方法》"),
+        Text(
+            "depth",
+            "Machine Learning in Depth",
+            "Machine Learning in Depth (notes, 2018)",
+            "《深度思考之机器学习系列》（笔记，2018）",
+        ),
+        Text(
+            "watermelon", "watermelon notes", "Notes on the Watermelon Book (2017)", "《西瓜书笔记》（2017）"
+        ),
+        Text(
+            "pattern",
+            "Pattern Recognition",
+            "Pattern Recognition, ch. 5",
+            "《模式识别》第 5 章“典型的非线性分类器”",
+        ),
+        Text("studies", "Studies ML", "Studies ML (notes, 2023)", "Studies ML（笔记，2023）"),
+    )
 }
+
+
+def text_named(asked: str) -> Text | None:
+    """The text with this name or key, in any case."""
+    wanted = asked.strip().lower()
+    return next((text for text in TEXTS.values() if wanted in (text.key, text.name.lower())), None)
+
+
+def text_of(place: str) -> Text:
+    """The text that a place is in.
+
+    Examples
+    --------
+    >>> text_of("watermelon notes ch. 6, eq. 6.1").key
+    'watermelon'
+    """
+    for name, text in TEXTS.items():
+        if place.startswith(f"{name} "):
+            return text
+    raise ValueError(f"The place {place!r} must begin with the name of a text: {', '.join(TEXTS)}.")
+
 
 ROOMS = [["tercet", "rules", "logic"]]  # packages inside a family that names are imported from
 SCIKIT_LEARN = "scikit-learn"  # the kind of cards that name something of scikit-learn
@@ -50,7 +100,7 @@ class Card:
         for a class or function of scikit-learn that there is no other of here.
     family : the folder it lives in.
     module : where to import it from.
-    approach : "discriminative", "generative" or nothing (000 ch. 12, Table 12.1).
+    approach : "discriminative", "generative" or nothing (Li ch. 12, Table 12.1).
     model, strategy : the first two of the three elements.
     loss : the loss that the strategy minimises, by its name in `tercet.losses`; empty where there is none.
     convex : whether learning is a convex problem; None where the texts do not say.
@@ -194,12 +244,12 @@ def _stored() -> tuple[Card, ...]:
 
 
 def methods(task: str | None = None, family: str | None = None, text: str | None = None) -> list[Card]:
-    """The cards of all methods, or of those for a task, in a family, or taught in a text ("000 ch. 6").
+    """The cards of all methods, or of those for a task, in a family, or taught in a text ("Li ch. 6").
 
     Examples
     --------
     >>> import tercet
-    >>> [card.name for card in tercet.methods(task="classification", text="000 ch. 2")]
+    >>> [card.name for card in tercet.methods(task="classification", text="Li ch. 2")]
     ['KernelPerceptron', 'Perceptron']
     """
     return [

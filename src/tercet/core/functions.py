@@ -58,7 +58,7 @@ def require(owner: object, name: str, value: Any, allowed: bool, rule: str) -> N
     zh="单位阶跃函数",
     task="function",
     model="1[z > 0]",
-    texts=["003 ch. 5, 5.4", "004 ch. 3, eq. 3.16"],
+    texts=["Pattern Recognition ch. 5, 5.4", "Studies ML ch. 3, eq. 3.16"],
     peers=["numpy.heaviside"],
 )
 def unit_step(z: ArrayLike, at_zero: float = 0.5) -> np.ndarray:
@@ -78,12 +78,12 @@ def unit_step(z: ArrayLike, at_zero: float = 0.5) -> np.ndarray:
     task="function",
     model="σ(z) = 1 / (1 + exp(-z))",
     texts=[
-        "000 ch. 6",
-        "000 ch. 23, eq. 23.14",
-        "001 ch. 2, 2.2.2",
-        "002 ch. 1, eq. 1.14",
-        "003 ch. 5, eq. 5-17",
-        "004 ch. 3, eq. 3.17",
+        "Li ch. 6",
+        "Li ch. 23, eq. 23.14",
+        "Machine Learning in Depth ch. 2, 2.2.2",
+        "watermelon notes ch. 1, eq. 1.14",
+        "Pattern Recognition ch. 5, eq. 5-17",
+        "Studies ML ch. 3, eq. 3.17",
     ],
     peers=["scipy.special.expit"],
 )
@@ -105,12 +105,12 @@ def sigmoid(z: ArrayLike) -> np.ndarray:
     zh="S 型函数的导函数",
     task="function",
     model="σ'(z) = σ(z) (1 - σ(z))",
-    texts=["001 ch. 2, eq. 2.18", "003 ch. 5, eq. 5-28"],
+    texts=["Machine Learning in Depth ch. 2, eq. 2.18", "Pattern Recognition ch. 5, eq. 5-28"],
 )
 def sigmoid_derivative(z: ArrayLike) -> np.ndarray:
     """Derivative s(z) (1 - s(z)) of the sigmoid.
 
-    001 eq. 2.18 prints the last sign wrong.
+    Machine Learning in Depth eq. 2.18 prints the last sign wrong.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def log_sigmoid(z: ArrayLike) -> np.ndarray:
     zh="几率",
     task="function",
     model="p / (1 - p)",
-    texts=["000 ch. 6, 6.1.2", "004 ch. 3, eq. 3.20"],
+    texts=["Li ch. 6, 6.1.2", "Studies ML ch. 3, eq. 3.20"],
 )
 def odds(p: ArrayLike) -> np.ndarray:
     """Odds p / (1 - p) of an event with probability p.
@@ -183,7 +183,12 @@ def odds_to_probability(odds: ArrayLike) -> np.ndarray:
     zh="对数几率",
     task="function",
     model="log(p / (1 - p))",
-    texts=["000 ch. 6, 6.1.2", "001 ch. 2, 2.2.4", "002 ch. 1, eq. 1.16", "004 ch. 3, eq. 3.21"],
+    texts=[
+        "Li ch. 6, 6.1.2",
+        "Machine Learning in Depth ch. 2, 2.2.4",
+        "watermelon notes ch. 1, eq. 1.16",
+        "Studies ML ch. 3, eq. 3.21",
+    ],
     peers=["scipy.special.logit"],
 )
 def logit(p: ArrayLike) -> np.ndarray:
@@ -226,7 +231,7 @@ def log_sum_exp(z: ArrayLike, axis: int | tuple[int, ...] | None = -1, keepdims:
     zh="软最大化函数",
     task="function",
     model="p_k = exp(z_k) / Σ_i exp(z_i)",
-    texts=["000 app. F, eq. F.1", "000 ch. 23, eq. 23.23", "001 ch. 6, 6.4"],
+    texts=["Li app. F, eq. F.1", "Li ch. 23, eq. 23.23", "Machine Learning in Depth ch. 6, 6.4"],
     peers=["scipy.special.softmax"],
 )
 def softmax(z: ArrayLike, axis: int = -1) -> np.ndarray:
@@ -269,7 +274,7 @@ def _finite_maximum(z: np.ndarray, axis: int | tuple[int, ...] | None) -> np.nda
     zh="软最大化函数的偏导数",
     task="function",
     model="∂p_k/∂z_j = p_k (1[j = k] - p_j)",
-    texts=["000 app. F, eq. F.2", "000 ch. 23, eq. 23.24"],
+    texts=["Li app. F, eq. F.2", "Li ch. 23, eq. 23.24"],
 )
 def softmax_jacobian(z: ArrayLike) -> np.ndarray:
     """Derivatives of the softmax, diag(p) - p p', over the last axis.

@@ -1,4 +1,4 @@
-"""The loan applications (贷款申请样本) of text 000, Table 5.1."""
+"""The loan applications (贷款申请样本) of Li, Table 5.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watermelons (西瓜数据集) of the textbook that text 002 is about."""
+"""The watermelons (西瓜数据集) of the textbook that the watermelon notes is about."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from tercet.decomposition.base import PrincipalAxes
     model="y_k = α_k'(x - m), with orthonormal α_k",
     strategy="largest variance, of the batches seen so far",
     algorithms="singular value decomposition of the components so far, stacked on each new batch",
-    texts=["000 ch. 16"],
+    texts=["Li ch. 16"],
     peers=["sklearn.decomposition.IncrementalPCA"],
 )
 class IncrementalPCA(PrincipalAxes):

@@ -43,7 +43,7 @@ def _rows(model: KernelMachine) -> Any:
         "arpack": "Lanczos with implicit restarts, one vector at a time",
         "randomized": "range of products with a random table",
     },
-    texts=["002 ch. 8, eq. 8.12-8.18"],
+    texts=["watermelon notes ch. 8, eq. 8.12-8.18"],
     peers=["sklearn.decomposition.KernelPCA"],
 )
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):

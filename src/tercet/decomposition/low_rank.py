@@ -17,7 +17,7 @@ from tercet.decomposition.svd import svd
 
 
 def low_rank_approximation(A: Any, k: int) -> tuple[np.ndarray, float]:
-    """The matrix of rank k at most that is nearest to A in the Frobenius norm (000 Thm 15.2, 15.3).
+    """The matrix of rank k at most that is nearest to A in the Frobenius norm (Li Thm 15.2, 15.3).
 
     It is the sum of the k leading terms σ_i u_i v_i'. It is unique only where σ_k > σ_(k+1).
 
@@ -52,7 +52,7 @@ def low_rank_approximation(A: Any, k: int) -> tuple[np.ndarray, float]:
 
 
 def outer_product_expansion(A: Any, tol: float | None = None) -> np.ndarray:
-    """The terms of A = Σ_i σ_i u_i v_i', matrices of rank one (000 eq. 15.45).
+    """The terms of A = Σ_i σ_i u_i v_i', matrices of rank one (Li eq. 15.45).
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def outer_product_expansion(A: Any, tol: float | None = None) -> np.ndarray:
 
 
 def geometric_stages(A: Any, x: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A x as a rotation or reflection, a scaling of the axes, and another rotation or reflection (000 sec. 15.1.3).
+    """A x as a rotation or reflection, a scaling of the axes, and another rotation or reflection (Li sec. 15.1.3).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def geometric_stages(A: Any, x: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def frobenius_norm(A: Any) -> float:
-    """The Frobenius norm sqrt(Σ_ij |a_ij|²) = sqrt(Σ_i σ_i²) (000 eq. 15.25, 15.26).
+    """The Frobenius norm sqrt(Σ_ij |a_ij|²) = sqrt(Σ_i σ_i²) (Li eq. 15.25, 15.26).
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from tercet.core.validation import check_array
     zh="矩阵的平方损失",
     task="loss",
     model="|A - B|² = Σ (a_ij - b_ij)²",
-    texts=["000 ch. 17, eq. 17.20"],
+    texts=["Li ch. 17, eq. 17.20"],
 )
 def squared_loss(A: Any, B: Any) -> float:
     """Squared loss of two non-negative matrices, |A - B|² = Σ (a_ij - b_ij)² (17.20).
@@ -42,7 +42,7 @@ def squared_loss(A: Any, B: Any) -> float:
     zh="矩阵的散度损失",
     task="loss",
     model="D(A||B) = Σ (a_ij log(a_ij / b_ij) - a_ij + b_ij)",
-    texts=["000 ch. 17, eq. 17.21"],
+    texts=["Li ch. 17, eq. 17.21"],
 )
 def divergence_loss(A: Any, B: Any) -> float:
     """Divergence of two non-negative matrices, D(A||B) = Σ (a_ij log(a_ij / b_ij) - a_ij + b_ij) (17.21).

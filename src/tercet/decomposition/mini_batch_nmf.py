@@ -35,7 +35,7 @@ from tercet.decomposition.nonnegative_base import NonnegativeFactorization, even
     model="X ≈ WH with W, H >= 0: a row is a sum of components, the rows of H, with the weights W",
     strategy="squared loss, divergence or another beta-divergence of X from WH; L1 and L2 penalties",
     algorithms="multiplicative rules, of which H keeps sums over the batches that fade with time",
-    texts=["000 ch. 17, eq. 17.24-17.27"],
+    texts=["Li ch. 17, eq. 17.24-17.27"],
     peers=["sklearn.decomposition.MiniBatchNMF"],
 )
 class MiniBatchNMF(NonnegativeFactorization):

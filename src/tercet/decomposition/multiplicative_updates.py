@@ -17,7 +17,7 @@ from tercet.decomposition.matrix_losses import refuse_negative_entries
     model="X ≈ WH with W, H >= 0",
     strategy="squared loss |X - WH|² or divergence D(X||WH): neither can rise in a half step",
     algorithms="Algorithm 17.1: (17.33) and (17.34), or (17.26) and (17.27); O(mnk) for one step",
-    texts=["000 ch. 17, Alg 17.1, eq. 17.24-17.27, 17.33, 17.34"],
+    texts=["Li ch. 17, Alg 17.1, eq. 17.24-17.27, 17.33, 17.34"],
 )
 def multiplicative_step(
     X: Any,
@@ -71,7 +71,7 @@ def multiplicative_step(
     model="X ≈ WH with W, H >= 0",
     strategy="J = ½ |X - WH|²",
     algorithms="gradient descent (17.30), (17.31); the step lengths (17.32) make it the multiplicative rules",
-    texts=["000 ch. 17, eq. 17.28-17.32"],
+    texts=["Li ch. 17, eq. 17.28-17.32"],
 )
 def gradient_step(
     X: Any, W: Any, H: Any, step_W: Any = None, step_H: Any = None, *, order: Literal["WH", "HW"] = "WH"

@@ -68,7 +68,7 @@ class _Spectrum(NamedTuple):
         "arpack": "Lanczos with implicit restarts, one vector at a time",
         "lanczos": "block Lanczos with thick restarts",
     },
-    texts=["000 ch. 16, Thm 16.1, Alg 16.1", "002 ch. 8, eq. 8.8-8.11"],
+    texts=["Li ch. 16, Thm 16.1, Alg 16.1", "watermelon notes ch. 8, eq. 8.8-8.11"],
     peers=["sklearn.decomposition.PCA"],
 )
 class PCA(ProbabilisticAxes):
@@ -250,7 +250,7 @@ class PCA(ProbabilisticAxes):
         return _Table(X, weight, found, variance, scale, exponent)
 
     def _by_covariance(self, table: _Table) -> _Spectrum:
-        """Eigenvectors of the covariance or correlation matrix (000 sec. 16.2.2)."""
+        """Eigenvectors of the covariance or correlation matrix (Li sec. 16.2.2)."""
         S: np.ndarray = np.asarray(table.moments.scatter) / (table.moments.mass - 1)
         if table.scale is not None:
             S /= np.outer(table.scale, table.scale)
@@ -259,7 +259,7 @@ class PCA(ProbabilisticAxes):
         return _Spectrum(values, vectors.T, float(values.sum()))
 
     def _by_svd(self, table: _Table) -> _Spectrum:
-        """Right singular vectors of the centred rows over sqrt(n - 1) (000 Alg 16.1)."""
+        """Right singular vectors of the centred rows over sqrt(n - 1) (Li Alg 16.1)."""
         dtype = table.X.dtype
         centred = table.X - table.moments.mean.astype(dtype)
         if table.scale is not None:
@@ -340,7 +340,7 @@ class PCA(ProbabilisticAxes):
 
     @property
     def cumulative_variance_ratio_(self) -> np.ndarray:
-        """The cumulative contribution rates of the components (000 eq. 16.31)."""
+        """The cumulative contribution rates of the components (Li eq. 16.31)."""
         return np.minimum(np.cumsum(self.explained_variance_ratio_), 1.0)
 
     @property
@@ -350,7 +350,7 @@ class PCA(ProbabilisticAxes):
 
     @property
     def variable_contributions_(self) -> np.ndarray:
-        """The share of each feature's variance that the components have (000 eq. 16.32)."""
+        """The share of each feature's variance that the components have (Li eq. 16.32)."""
         return (self.loadings_**2).sum(axis=0)
 
     def reconstruction_error(self, X: Any) -> float:

@@ -1,4 +1,4 @@
-"""Principal components of a covariance matrix, and the quantities that the texts read off them (000 ch. 16)."""
+"""Principal components of a covariance matrix, and the quantities that the texts read off them (Li ch. 16)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SampleMoments(NamedTuple):
 
 
 def sample_moments(X: Any) -> SampleMoments:
-    """The mean, the covariance matrix S and the correlation matrix R of rows, with n - 1 (000 eq. 16.40-16.42).
+    """The mean, the covariance matrix S and the correlation matrix R of rows, with n - 1 (Li eq. 16.40-16.42).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def sample_moments(X: Any) -> SampleMoments:
 
 
 def standardize(X: Any) -> np.ndarray:
-    """Standardised rows, whose features have mean 0 and variance 1: x* = (x - mean) / sqrt(s) (000 eq. 16.48).
+    """Standardised rows, whose features have mean 0 and variance 1: x* = (x - mean) / sqrt(s) (Li eq. 16.48).
 
     The variances s are with the divisor n - 1. The covariance matrix of these rows is the correlation matrix of X,
     whose components `PCA(scale=True)` finds.
@@ -99,7 +99,7 @@ class PrincipalComponents(NamedTuple):
 def principal_components(
     covariance: Any, k: int | None = None, *, correlation: bool = False
 ) -> PrincipalComponents:
-    """The principal components y_k = α_k'x of a random vector x with this covariance matrix (000 Thm 16.1).
+    """The principal components y_k = α_k'x of a random vector x with this covariance matrix (Li Thm 16.1).
 
     α_1 is the unit vector for which α'Σα is largest, α_2 that among those for which y is not correlated with y_1,
     and so on: the eigenvectors of Σ. E y_k is α_k'μ, which is not zero unless μ is.
@@ -111,7 +111,7 @@ def principal_components(
     k : int, optional
         How many components; by default all.
     correlation : bool, default=False
-        Components of the standardised variables: of the correlation matrix that belongs to Σ (000 eq. 16.33).
+        Components of the standardised variables: of the correlation matrix that belongs to Σ (Li eq. 16.33).
 
     Returns
     -------
@@ -140,7 +140,7 @@ def principal_components(
 
 
 def correlation_matrix(covariance: Any) -> np.ndarray:
-    """The correlation matrix r_ij = s_ij / sqrt(s_ii s_jj) of a covariance matrix (000 eq. 16.42).
+    """The correlation matrix r_ij = s_ij / sqrt(s_ii s_jj) of a covariance matrix (Li eq. 16.42).
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def correlation_matrix(covariance: Any) -> np.ndarray:
 
 
 def factor_loadings(variances: Any, components: Any, covariance: Any = None) -> np.ndarray:
-    """The correlations ρ(y_k, x_i) = sqrt(λ_k) α_ik / sqrt(σ_ii) of components and variables (000 eq. 16.20).
+    """The correlations ρ(y_k, x_i) = sqrt(λ_k) α_ik / sqrt(σ_ii) of components and variables (Li eq. 16.20).
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def factor_loadings(variances: Any, components: Any, covariance: Any = None) -> 
 
 
 def contribution_rates(variances: Any, total: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The share η_k = λ_k / Σλ of each component in the variance, and their running sums (000 eq. 16.30, 16.31).
+    """The share η_k = λ_k / Σλ of each component in the variance, and their running sums (Li eq. 16.30, 16.31).
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def contribution_rates(variances: Any, total: float | None = None) -> tuple[np.n
 
 
 def variable_contributions(variances: Any, components: Any, covariance: Any = None) -> np.ndarray:
-    """The share ν_i = Σ_k λ_k α_ik² / σ_ii of each variable's variance that the components have (000 eq. 16.32).
+    """The share ν_i = Σ_k λ_k α_ik² / σ_ii of each variable's variance that the components have (Li eq. 16.32).
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def variable_contributions(variances: Any, components: Any, covariance: Any = No
 
 
 def choose_n_components(variances: Any, share: float = 0.75) -> int:
-    """The smallest number of components whose cumulative contribution rate reaches a share (000 sec. 16.1.5).
+    """The smallest number of components whose cumulative contribution rate reaches a share (Li sec. 16.1.5).
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def choose_n_components(variances: Any, share: float = 0.75) -> int:
 
 
 def projected_variance(covariance: Any, B: Any) -> tuple[float, float, float]:
-    """The total variance tr(B'ΣB) of the projections on orthonormal columns, and its bounds (000 Thm 16.2, 16.3).
+    """The total variance tr(B'ΣB) of the projections on orthonormal columns, and its bounds (Li Thm 16.2, 16.3).
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def projected_variance(covariance: Any, B: Any) -> tuple[float, float, float]:
 
 
 def linear_projection(X: Any, W: Any, mean: Any = None) -> np.ndarray:
-    """Rows in the coordinates of the columns of W: z = W'(x - mean) (002 eq. 8.7).
+    """Rows in the coordinates of the columns of W: z = W'(x - mean) (watermelon notes eq. 8.7).
 
     Parameters
     ----------

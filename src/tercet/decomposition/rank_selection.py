@@ -31,7 +31,7 @@ class RankSelection(NamedTuple):
     model="X ≈ WH of rank k, learned without the cells that are held out",
     strategy="least mean beta-divergence of the held-out cells from WH",
     algorithms="the same random cells are masked for every rank",
-    texts=["000 ch. 17"],
+    texts=["Li ch. 17"],
 )
 def held_out_rank(
     X: Any,

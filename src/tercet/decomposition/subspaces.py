@@ -1,4 +1,4 @@
-"""The subspaces that belong to a matrix, with orthonormal bases (000 appendix D). Real or complex matrices."""
+"""The subspaces that belong to a matrix, with orthonormal bases (Li appendix D). Real or complex matrices."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def nullity(A: Any, tol: float | None = None) -> int:
 
 
 def fundamental_subspaces(A: Any, tol: float | None = None) -> dict[str, np.ndarray]:
-    """Orthonormal bases of the four fundamental subspaces, from the singular vectors (000 app. D, Thm D.1).
+    """Orthonormal bases of the four fundamental subspaces, from the singular vectors (Li app. D, Thm D.1).
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def in_span(vector: Any, vectors: Any, tol: float | None = None) -> bool:
 
 
 def orthogonal_complement(vectors: Any, tol: float | None = None) -> np.ndarray:
-    """An orthonormal basis of all that is orthogonal to some vectors (000 eq. D.2).
+    """An orthonormal basis of all that is orthogonal to some vectors (Li eq. D.2).
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ ALGORITHMS = ("eig", "lapack", "lanczos", "randomized")
         "lanczos": "block Lanczos with thick restarts, from products with A alone",
         "randomized": "range of products with a random table",
     },
-    texts=["000 ch. 15, Thm 15.1, Def 15.1-15.3", "000 app. D"],
+    texts=["Li ch. 15, Thm 15.1, Def 15.1-15.3", "Li app. D"],
     peers=["numpy.linalg.svd", "scipy.sparse.linalg.svds"],
 )
 def svd(
@@ -103,7 +103,7 @@ def svd(
 
 
 def eigen_steps(A: Any, tol: float | None = None) -> dict[str, np.ndarray]:
-    """The steps of the singular value decomposition by the eigenvectors of A'A (000 sec. 15.2).
+    """The steps of the singular value decomposition by the eigenvectors of A'A (Li sec. 15.2).
 
     Parameters
     ----------

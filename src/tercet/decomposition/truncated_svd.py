@@ -37,7 +37,7 @@ from tercet.decomposition.matrix_input import safe_exponent
         "arpack": "Lanczos with implicit restarts, one vector at a time",
         "lanczos": "block Lanczos with thick restarts",
     },
-    texts=["000 ch. 15, Def 15.3, Thm 15.3", "000 ch. 17"],
+    texts=["Li ch. 15, Def 15.3, Thm 15.3", "Li ch. 17"],
     peers=["sklearn.decomposition.TruncatedSVD"],
 )
 class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

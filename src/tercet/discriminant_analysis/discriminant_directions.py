@@ -18,7 +18,7 @@ from tercet.discriminant_analysis.covariance import flip_signs, whitening
     model="z = Wᵀx",
     strategy="S_b W = S_w W Λ with WᵀS_wW = I",
     algorithms="whitening of S_w by its eigenvectors, then an ordinary eigenproblem",
-    texts=["002 ch. 1, eq. 1.28, 1.29"],
+    texts=["watermelon notes ch. 1, eq. 1.28, 1.29"],
 )
 def fisher_directions(
     within: Any = None,
@@ -68,7 +68,7 @@ def fisher_directions(
     model="z = Wᵀx, WᵀW = I",
     strategy="tr(WᵀS_bW) / tr(WᵀS_wW)",
     algorithms="W from the top eigenvectors of S_b - ρS_w, ρ from W, in turns",
-    texts=["002 ch. 1, eq. 1.28"],
+    texts=["watermelon notes ch. 1, eq. 1.28"],
 )
 def trace_ratio(
     within: Any,
@@ -122,7 +122,7 @@ def trace_ratio(
     zh="广义瑞利商",
     task="dimensionality reduction",
     model="J(w) = (wᵀS_bw)/(wᵀS_ww)",
-    texts=["002 ch. 1, eq. 1.25, 1.28", "003 ch. 5, sec. 5.6, eq. 5-70"],
+    texts=["watermelon notes ch. 1, eq. 1.25, 1.28", "Pattern Recognition ch. 5, sec. 5.6, eq. 5-70"],
 )
 def rayleigh_quotient(w: Any, between: Any, within: Any) -> float:
     """The quotient wᵀS_bw / wᵀS_ww; of traces when w has several columns.

@@ -55,7 +55,7 @@ FITTED = {
         "fisher": "S_b w = λ S_w w with scatter sums, threshold halfway between the projected means",
         "trace-ratio": "top eigenvectors of S_b - ρS_w, again with the ratio ρ they reach",
     },
-    texts=["002 ch. 1, eq. 1.22-1.29", "003 ch. 5, sec. 5.6, eq. 5-70..5-73"],
+    texts=["watermelon notes ch. 1, eq. 1.22-1.29", "Pattern Recognition ch. 5, sec. 5.6, eq. 5-70..5-73"],
     peers=["sklearn.discriminant_analysis.LinearDiscriminantAnalysis"],
 )
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DiscriminantClassifier):

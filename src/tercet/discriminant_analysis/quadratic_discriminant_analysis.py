@@ -35,7 +35,7 @@ from tercet.discriminant_analysis.scatter import EPS, SMALL, class_means, class_
     model="g_k(x) = K_k² - (x-μ_k)ᵀΣ_k⁻¹(x-μ_k), the largest wins",
     strategy="maximum likelihood of one Gaussian per class; K_k by Bayes' rule or free",
     algorithms={"svd": "principal axes of each class", "eigen": "the same, with shrinkage or any estimator"},
-    texts=["003 ch. 5, sec. 5.3, eq. 5-10, 5-11"],
+    texts=["Pattern Recognition ch. 5, sec. 5.3, eq. 5-10, 5-11"],
     peers=["sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis"],
 )
 class QuadraticDiscriminantAnalysis(DiscriminantClassifier):

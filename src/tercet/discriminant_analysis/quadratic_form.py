@@ -14,7 +14,7 @@ from tercet.core.catalog import method
     task="classification",
     model="g(x) = xᵀWx + wᵀx + w₀, d(d+3)/2 + 1 parameters",
     strategy="any of a linear model's, on the products of the features",
-    texts=["003 ch. 5, sec. 5.3, eq. 5-9"],
+    texts=["Pattern Recognition ch. 5, sec. 5.3, eq. 5-9"],
 )
 class QuadraticForm(NamedTuple):
     """The general quadratic discriminant: W symmetric, w and w₀; call it to evaluate it.

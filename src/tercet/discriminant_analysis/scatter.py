@@ -41,7 +41,10 @@ class Scatter(NamedTuple):
     zh="散度矩阵",
     task="dimensionality reduction",
     model="S_w = Σ_k Σ_{x in k} (x-μ_k)(x-μ_k)ᵀ, S_b = Σ_k m_k (μ_k-μ)(μ_k-μ)ᵀ, S_t = S_w + S_b",
-    texts=["002 ch. 1, eq. 1.23, 1.24, 1.27", "003 ch. 5, sec. 5.6, eq. 5-71, 5-72"],
+    texts=[
+        "watermelon notes ch. 1, eq. 1.23, 1.24, 1.27",
+        "Pattern Recognition ch. 5, sec. 5.6, eq. 5-71, 5-72",
+    ],
 )
 def scatter_matrices(X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Scatter:
     """Within-class, between-class and total scatter.

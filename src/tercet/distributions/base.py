@@ -19,7 +19,7 @@ Seed = int | np.random.Generator | None
     task="distribution",
     model="p(x | η) = h(x) exp(ηᵀT(x) - A(η))",
     strategy="maximum likelihood: E[T(X)] is the mean of T in the data",
-    texts=["000 app. E, eq. E.4, E.5", "001 ch. 6, eq. 6.2"],
+    texts=["Li app. E, eq. E.4, E.5", "Machine Learning in Depth ch. 6, eq. 6.2"],
 )
 @dataclass(frozen=True, eq=False)
 class ExponentialFamily(PublicPickle):

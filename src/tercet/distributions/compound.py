@@ -19,7 +19,7 @@ from tercet.distributions.multivariate import Dirichlet
     task="distribution",
     model="P(x) = n!/Πx_k! B(α + x) / B(α): x ~ Mult(n, θ), θ ~ Dir(α)",
     strategy="Bayes: after counts m, the same with α + m",
-    texts=["000 ch. 20", "001 ch. 5, eq. 5.16"],
+    texts=["Li ch. 20", "Machine Learning in Depth ch. 5, eq. 5.16"],
     peers=["scipy.stats.dirichlet_multinomial"],
 )
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class DirichletMultinomial:
     task="distribution",
     model="P(x) = C(n, x) B(a + x, b + n - x) / B(a, b): x ~ Bin(n, θ), θ ~ Beta(a, b)",
     strategy="Bayes: after m_1 ones and m_2 zeros, the same with a + m_1, b + m_2",
-    texts=["001 ch. 5, eq. 5.15"],
+    texts=["Machine Learning in Depth ch. 5, eq. 5.15"],
     peers=["scipy.stats.betabinom"],
 )
 @dataclass(frozen=True, eq=False)

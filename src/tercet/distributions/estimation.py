@@ -1,4 +1,4 @@
-"""Parameter estimation: maximum likelihood, maximum a posteriori, Bayes (000 ch. 1.2.4, exercise 1.1)."""
+"""Parameter estimation: maximum likelihood, maximum a posteriori, Bayes (Li ch. 1.2.4, exercise 1.1)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tercet.distributions.two_parameter import Beta
 
 @dataclass(frozen=True, eq=False)
 class GridPosterior:
-    """P(theta | data) over finitely many parameter values (000 eq. 1.3). Made by :func:`posterior`.
+    """P(theta | data) over finitely many parameter values (Li eq. 1.3). Made by :func:`posterior`.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class GridPosterior:
         return sum(p * np.asarray(function(theta)) for p, theta in zip(self.probability, self.theta))
 
     def predictive(self, density: Callable[[Any, Any], Any], x: Any) -> Any:
-        """P(x | data) = sum over theta of P(x | theta) P(theta | data) (000 eq. 1.4)."""
+        """P(x | data) = sum over theta of P(x | theta) P(theta | data) (Li eq. 1.4)."""
         return self.expect(lambda theta: density(x, theta))
 
 
@@ -73,7 +73,11 @@ class GridPosterior:
     task="distribution",
     model="P(θ | D) = P(θ) P(D | θ) / P(D)",
     strategy="the whole posterior, its mode (maximum a posteriori) or its mean",
-    texts=["000 ch. 1, eq. 1.3, 1.4", "001 ch. 1, 1.4.1", "002 ch. 5, eq. 5.1"],
+    texts=[
+        "Li ch. 1, eq. 1.3, 1.4",
+        "Machine Learning in Depth ch. 1, 1.4.1",
+        "watermelon notes ch. 5, eq. 5.1",
+    ],
 )
 def posterior(
     theta: ArrayLike, prior: ArrayLike, log_likelihood: Callable[[Any, Any], float], data: Any
@@ -114,7 +118,7 @@ def posterior(
 class BernoulliEstimates:
     """What :func:`bernoulli_estimates` returns: ``mle``, ``map``, ``posterior``, ``mean``, ``log_evidence``.
 
-    ``mean``, the posterior mean, is also the predictive P(next x = 1 | data) of 000 eq. 1.4.
+    ``mean``, the posterior mean, is also the predictive P(next x = 1 | data) of Li eq. 1.4.
 
     Examples
     --------
@@ -138,7 +142,7 @@ class BernoulliEstimates:
     task="distribution",
     model="P(x = 1) = θ",
     strategy="k/n by maximum likelihood; Beta(a + k, b + n - k) by Bayes",
-    texts=["000 ch. 1, exercise 1.1", "001 ch. 5, eq. 5.15"],
+    texts=["Li ch. 1, exercise 1.1", "Machine Learning in Depth ch. 5, eq. 5.15"],
 )
 def bernoulli_estimates(x: ArrayLike, prior: Beta | None = None) -> BernoulliEstimates:
     """Probability of a 1 from n results, k of them 1: maximum likelihood, maximum a posteriori, Bayes.
@@ -166,7 +170,11 @@ def bernoulli_estimates(x: ArrayLike, prior: Beta | None = None) -> BernoulliEst
     task="distribution",
     model="P(D | θ), any smooth one",
     strategy="Σ log p(x_i | θ), and log p(θ) for maximum a posteriori",
-    texts=["000 ch. 1, fig. 1.6", "001 ch. 1, 1.4.1", "002 ch. 5, eq. 5.4, 5.5"],
+    texts=[
+        "Li ch. 1, fig. 1.6",
+        "Machine Learning in Depth ch. 1, 1.4.1",
+        "watermelon notes ch. 5, eq. 5.4, 5.5",
+    ],
     peers=["scipy.stats.fit", "statsmodels GenericLikelihoodModel"],
 )
 def maximum_likelihood(
@@ -212,7 +220,7 @@ def maximum_likelihood(
     task="distribution",
     model="y = f(x) + ε, ε ~ N(0, σ²)",
     strategy="maximum likelihood, which is least squares",
-    texts=["000 ch. 23, eq. 23.31", "001 ch. 2, 2.1.4"],
+    texts=["Li ch. 23, eq. 23.31", "Machine Learning in Depth ch. 2, 2.1.4"],
 )
 def gaussian_noise_log_likelihood(y: ArrayLike, f: ArrayLike, sigma: float) -> float:
     """log-likelihood of y = f + Gaussian noise, -m log(sqrt(2 pi) sigma) - SSE / (2 sigma^2).

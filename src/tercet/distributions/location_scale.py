@@ -17,7 +17,7 @@ from tercet.distributions.base import Seed, check_positive
     zh="逻辑斯谛分布",
     task="distribution",
     model="F(x) = 1 / (1 + exp(-(x - μ)/γ))",
-    texts=["000 ch. 6, Def 6.1, eq. 6.1, 6.2"],
+    texts=["Li ch. 6, Def 6.1, eq. 6.1, 6.2"],
     peers=["scipy.stats.logistic"],
 )
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class LogisticDistribution:
     task="distribution",
     model="p(x) = exp(-|x - μ|/b) / (2b)",
     strategy="as a prior of coefficients: the L1 penalty",
-    texts=["001 ch. 2, 2.1.4"],
+    texts=["Machine Learning in Depth ch. 2, 2.1.4"],
     peers=["scipy.stats.laplace"],
 )
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Laplace:
     zh="均匀分布",
     task="distribution",
     model="p(x) = 1 / (b - a) for a <= x <= b",
-    texts=["000 ch. 19, Alg 19.1", "001 ch. 5, 5.3.3"],
+    texts=["Li ch. 19, Alg 19.1", "Machine Learning in Depth ch. 5, 5.3.3"],
     peers=["scipy.stats.uniform"],
 )
 @dataclass(frozen=True)

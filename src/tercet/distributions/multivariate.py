@@ -26,7 +26,7 @@ from tercet.distributions.two_parameter import Beta
     task="distribution",
     model="P(x) = n!/Πx_k! Π p_k^x_k; η_k = log(p_k / p_K), A = n log(1 + Σ exp(η_k))",
     strategy="maximum likelihood",
-    texts=["001 ch. 6, eq. 6.6-6.9"],
+    texts=["Machine Learning in Depth ch. 6, eq. 6.6-6.9"],
     peers=["scipy.stats.multinomial"],
 )
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ class Multinomial(ExponentialFamily):
     task="distribution",
     model="P(k) = p_k; η_k = log(p_k / p_K)",
     strategy="maximum likelihood",
-    texts=["001 ch. 6, eq. 6.6-6.9"],
+    texts=["Machine Learning in Depth ch. 6, eq. 6.6-6.9"],
     peers=["numpy.random.Generator.choice"],
 )
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,12 @@ class Categorical(Multinomial):
     task="distribution",
     model="p(θ) ∝ Π θ_k^(α_k - 1); η = α - 1, T = log θ",
     strategy="maximum likelihood",
-    texts=["000 app. E, eq. E.6, E.7", "000 ch. 20", "001 ch. 5, eq. 5.12-5.16", "001 ch. 6, 6.2"],
+    texts=[
+        "Li app. E, eq. E.6, E.7",
+        "Li ch. 20",
+        "Machine Learning in Depth ch. 5, eq. 5.12-5.16",
+        "Machine Learning in Depth ch. 6, 6.2",
+    ],
     peers=["scipy.stats.dirichlet"],
 )
 @dataclass(frozen=True, eq=False)
@@ -323,7 +328,7 @@ class Dirichlet(ExponentialFamily):
     zh="狄利克雷分布的对数期望",
     task="distribution",
     model="E[log θ_k] = ψ(α_k) - ψ(Σ α_l)",
-    texts=["000 app. E, eq. E.7"],
+    texts=["Li app. E, eq. E.7"],
 )
 def expected_log_dirichlet(alpha: ArrayLike) -> np.ndarray:
     """E[log theta] under Dirichlet(alpha), for each row of ``alpha``.

@@ -18,7 +18,7 @@ from tercet.distributions.base import ExponentialFamily, Seed, average, vector_o
     task="distribution",
     model="p(x) ∝ |Σ|^(-1/2) exp(-(x - μ)ᵀΣ⁻¹(x - μ)/2); η = (Σ⁻¹μ, -Σ⁻¹/2), T = (x, xxᵀ)",
     strategy="maximum likelihood: mean and scatter / m; or the unbiased scatter / (m - 1)",
-    texts=["002 ch. 5, eq. 5.4, 5.5", "003 ch. 5"],
+    texts=["watermelon notes ch. 5, eq. 5.4, 5.5", "Pattern Recognition ch. 5"],
     peers=["scipy.stats.multivariate_normal"],
 )
 @dataclass(frozen=True, eq=False)

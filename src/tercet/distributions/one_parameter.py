@@ -47,7 +47,7 @@ class _ScalarFamily(ExponentialFamily):
     task="distribution",
     model="P(x) = pˣ(1 - p)¹⁻ˣ; η = log(p / (1 - p)), A = log(1 + exp(η))",
     strategy="maximum likelihood",
-    texts=["000 ch. 1, exercise 1.1", "001 ch. 6, eq. 6.3"],
+    texts=["Li ch. 1, exercise 1.1", "Machine Learning in Depth ch. 6, eq. 6.3"],
     peers=["scipy.stats.bernoulli"],
 )
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class Bernoulli(_ScalarFamily):
     task="distribution",
     model="p(x) = N(x; μ, σ²); η = μ/σ², A = σ²η²/2",
     strategy="maximum likelihood",
-    texts=["001 ch. 6, eq. 6.4"],
+    texts=["Machine Learning in Depth ch. 6, eq. 6.4"],
     peers=["scipy.stats.norm"],
 )
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class GaussianKnownVariance(_ScalarFamily):
     task="distribution",
     model="P(x) = λˣ exp(-λ) / x!; η = log λ, A = exp(η)",
     strategy="maximum likelihood",
-    texts=["001 ch. 6, 6.2"],
+    texts=["Machine Learning in Depth ch. 6, 6.2"],
     peers=["scipy.stats.poisson"],
 )
 @dataclass(frozen=True, eq=False)
@@ -235,7 +235,7 @@ class Poisson(_ScalarFamily):
     task="distribution",
     model="p(x) = λ exp(-λx); η = -λ, A = -log(-η)",
     strategy="maximum likelihood",
-    texts=["001 ch. 6, 6.2"],
+    texts=["Machine Learning in Depth ch. 6, 6.2"],
     peers=["scipy.stats.expon"],
 )
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Joint probability tables: the sum rule, the product rule, and what follows (000 ch. 1.2.2, 1.7, 6.2.2).
+"""Joint probability tables: the sum rule, the product rule, and what follows (Li ch. 1.2.2, 1.7, 6.2.2).
 
 A table is an array with one axis per variable, whose entries sum to 1.
 """
@@ -18,7 +18,7 @@ from tercet.core.catalog import method
     zh="经验分布",
     task="distribution",
     model="P(x, y) = count(x, y) / N",
-    texts=["000 ch. 6, 6.2.2", "001 ch. 6, 6.1"],
+    texts=["Li ch. 6, 6.2.2", "Machine Learning in Depth ch. 6, 6.1"],
     peers=["scipy.stats.contingency.crosstab"],
 )
 def joint_table(
@@ -52,7 +52,7 @@ def joint_table(
     zh="加法规则",
     task="distribution",
     model="P(x) = Σ_y P(x, y)",
-    texts=["000 ch. 1, 1.2.2"],
+    texts=["Li ch. 1, 1.2.2"],
     peers=["scipy.stats.contingency.margins"],
 )
 def marginal(joint: ArrayLike, keep: int | tuple[int, ...]) -> np.ndarray:
@@ -72,7 +72,7 @@ def marginal(joint: ArrayLike, keep: int | tuple[int, ...]) -> np.ndarray:
     zh="由联合分布求条件分布",
     task="distribution",
     model="P(y | x) = P(x, y) / P(x)",
-    texts=["000 ch. 1, eq. 1.40", "001 ch. 1, 1.3.4"],
+    texts=["Li ch. 1, eq. 1.40", "Machine Learning in Depth ch. 1, 1.3.4"],
 )
 def conditional(joint: ArrayLike, given: int | tuple[int, ...], empty: float | None = None) -> np.ndarray:
     """P(rest | given) = P(joint) / P(given), in the shape of the joint table.
@@ -102,7 +102,7 @@ def conditional(joint: ArrayLike, given: int | tuple[int, ...], empty: float | N
     zh="乘法规则",
     task="distribution",
     model="P(x, y) = P(x) P(y | x)",
-    texts=["000 ch. 1, 1.2.2"],
+    texts=["Li ch. 1, 1.2.2"],
 )
 def product(first: ArrayLike, conditional: ArrayLike) -> np.ndarray:
     """Product rule: P(x, y) = P(x) P(y | x), x along the leading axes.
@@ -123,7 +123,7 @@ def product(first: ArrayLike, conditional: ArrayLike) -> np.ndarray:
     zh="得分归一化为条件概率",
     task="distribution",
     model="P(y | x) = s(x, y) / Σ s(x, y)",
-    texts=["000 ch. 1, 1.2.2"],
+    texts=["Li ch. 1, 1.2.2"],
 )
 def normalise(scores: ArrayLike, axis: int = -1) -> np.ndarray:
     """Scores that are at least 0 to probabilities along an axis.
@@ -145,7 +145,7 @@ def normalise(scores: ArrayLike, axis: int = -1) -> np.ndarray:
     zh="由条件概率分布得到决策函数",
     task="distribution",
     model="f(x) = argmax_y P(y | x)",
-    texts=["000 ch. 1, 1.2.2", "001 ch. 1, 1.3.4"],
+    texts=["Li ch. 1, 1.2.2", "Machine Learning in Depth ch. 1, 1.3.4"],
 )
 def decide(probabilities: ArrayLike, labels: ArrayLike | None = None, axis: int = -1) -> np.ndarray:
     """A conditional distribution as a function: the most probable value, the first of equals.
@@ -163,7 +163,7 @@ def decide(probabilities: ArrayLike, labels: ArrayLike | None = None, axis: int 
     zh="特征函数的期望",
     task="distribution",
     model="E_P(f_i) = Σ P(x, y) f_i(x, y)",
-    texts=["000 ch. 6, eq. 6.10, 6.11", "001 ch. 6, eq. 6.1"],
+    texts=["Li ch. 6, eq. 6.10, 6.11", "Machine Learning in Depth ch. 6, eq. 6.1"],
 )
 def feature_expectation(joint: ArrayLike, features: ArrayLike) -> np.ndarray:
     """Mean of feature functions, sum over cells of P(x, y) f_i(x, y).

@@ -18,7 +18,7 @@ from tercet.distributions.base import ExponentialFamily, Seed, average, check_co
     task="distribution",
     model="p(x) = N(x; μ, σ²); η = (μ/σ², -1/(2σ²)), T = (x, x²)",
     strategy="maximum likelihood",
-    texts=["001 ch. 6, 6.2"],
+    texts=["Machine Learning in Depth ch. 6, 6.2"],
     peers=["scipy.stats.norm"],
 )
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Gaussian(ExponentialFamily):
     task="distribution",
     model="p(x) ∝ x^(k-1) exp(-x/θ); η = (k - 1, -1/θ), T = (log x, x)",
     strategy="maximum likelihood",
-    texts=["001 ch. 6, 6.2"],
+    texts=["Machine Learning in Depth ch. 6, 6.2"],
     peers=["scipy.stats.gamma"],
 )
 @dataclass(frozen=True, eq=False)
@@ -172,15 +172,15 @@ class Gamma(ExponentialFamily):
     task="distribution",
     model="p(x) ∝ x^(a-1) (1 - x)^(b-1); η = (a, b), T = (log x, log(1 - x))",
     strategy="maximum likelihood",
-    texts=["001 ch. 5, 5.3.3", "001 ch. 6, 6.2"],
+    texts=["Machine Learning in Depth ch. 5, 5.3.3", "Machine Learning in Depth ch. 6, 6.2"],
     peers=["scipy.stats.beta"],
 )
 @dataclass(frozen=True, eq=False)
 class Beta(ExponentialFamily):
     """Beta distribution of 0 < x < 1: T = (log x, log(1 - x)), eta = (a, b), A = log B(a, b).
 
-    The conjugate prior of the Bernoulli and the binomial distribution (001 ch. 5): a and b act as counts that were
-    seen before. Beta(1, 1) is the uniform distribution.
+    The conjugate prior of the Bernoulli and the binomial distribution (Machine Learning in Depth ch. 5): a
+    and b act as counts that were seen before. Beta(1, 1) is the uniform distribution.
 
     Examples
     --------
@@ -232,7 +232,9 @@ class Beta(ExponentialFamily):
 
     @classmethod
     def order_statistic(cls, k: int, n: int) -> Self:
-        """The distribution of the k-th smallest of n uniform numbers: Beta(k, n - k + 1) (001 eq. 5.9).
+        """The distribution of the k-th smallest of n uniform numbers: Beta(k, n - k + 1).
+
+        Machine Learning in Depth eq. 5.9.
 
         Examples
         --------

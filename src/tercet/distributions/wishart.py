@@ -19,7 +19,7 @@ from tercet.distributions.base import ExponentialFamily, Seed, check_positive
     task="distribution",
     model="p(X) ∝ |X|^((n-p-1)/2) exp(-tr(V⁻¹X)/2); T = (log|X|, X)",
     strategy="maximum likelihood",
-    texts=["001 ch. 6, 6.2"],
+    texts=["Machine Learning in Depth ch. 6, 6.2"],
     peers=["scipy.stats.wishart"],
 )
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ Node = Hashable
     task="graph analysis",
     model="nodes V and ordered pairs of nodes E, each with a weight",
     algorithms="breadth-first search, strongly connected components",
-    texts=["000 ch. 21, Def 21.1"],
+    texts=["Li ch. 21, Def 21.1"],
     peers=["networkx.DiGraph"],
 )
 class DirectedGraph(PublicPickle):

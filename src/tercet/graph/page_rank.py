@@ -41,7 +41,7 @@ HINT = "Raise max_iter or tol, or lower damping."
         "power": "power method on A = d M + (1 - d)/n · E (Alg 21.2)",
         "algebraic": "R = (I - d M)^-1 (1 - d)/n · 1",
     },
-    texts=["000 ch. 21, Def 21.3, 21.4, Alg 21.1, 21.2", "000 ch. 13, Table 13.5", "000 ch. 22, Table 22.1"],
+    texts=["Li ch. 21, Def 21.3, 21.4, Alg 21.1, 21.2", "Li ch. 13, Table 13.5", "Li ch. 22, Table 22.1"],
     peers=[
         "networkx.pagerank",
         "networkit.centrality.PageRank",

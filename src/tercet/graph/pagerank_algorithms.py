@@ -74,7 +74,7 @@ def google_matrix(M: Any, damping: float = 0.85, teleport: Any = None) -> np.nda
     task="graph analysis",
     model="R = d M R + (1 - d)/n · 1",
     algorithms="R_{t+1} = d M R_t + (1 - d)/n · 1 until R does not change",
-    texts=["000 ch. 21, Alg 21.1, eq. 21.10-21.15"],
+    texts=["Li ch. 21, Alg 21.1, eq. 21.10-21.15"],
     peers=["networkx.pagerank"],
 )
 def pagerank_iteration(
@@ -127,7 +127,7 @@ def pagerank_iteration(
     task="graph analysis",
     model="A R = R, A = d M + (1 - d)/n · E",
     algorithms="y = A x, x = y / max y_i until x does not change; R = x / Σ x_i",
-    texts=["000 ch. 21, Alg 21.2, eq. 21.22"],
+    texts=["Li ch. 21, Alg 21.2, eq. 21.22"],
     peers=["networkx.pagerank"],
 )
 def pagerank_power(
@@ -181,7 +181,7 @@ def pagerank_power(
     task="graph analysis",
     model="R = (I - d M)^-1 (1 - d)/n · 1",
     algorithms="one linear system, whose solution is unique for 0 <= d < 1",
-    texts=["000 ch. 21, 21.3.3, eq. 21.23-21.24"],
+    texts=["Li ch. 21, 21.3.3, eq. 21.23-21.24"],
 )
 def pagerank_algebraic(M: Any, damping: float = 0.85, *, teleport: Any = None) -> np.ndarray:
     """PageRank as the solution of linear equations: (I - d M) R = (1 - d) v.

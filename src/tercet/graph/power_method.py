@@ -40,7 +40,7 @@ class PowerMethodResult(NamedTuple):
     task="linear algebra",
     model="A u = λ u, |λ| the largest of all eigenvalues",
     algorithms="y = A x, x = y / max |y_i| until x is the same up to its sign",
-    texts=["000 ch. 21, 21.3.2, eq. 21.16-21.21"],
+    texts=["Li ch. 21, 21.3.2, eq. 21.16-21.21"],
     peers=["scipy.sparse.linalg.eigs"],
 )
 def power_method(A: Any, start: Any = None, *, tol: float = 1e-10, max_iter: int = 1000) -> PowerMethodResult:

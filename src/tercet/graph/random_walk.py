@@ -19,7 +19,7 @@ POLICIES = ("vanish", "uniform", "self-loop")
     zh="随机游走的转移矩阵",
     task="graph analysis",
     model="m_ij = w(j -> i) / Σ_k w(j -> k): a walker at j takes one of its edges",
-    texts=["000 ch. 21, Def 21.2, eq. 21.1-21.4"],
+    texts=["Li ch. 21, Def 21.2, eq. 21.1-21.4"],
     peers=["networkx.google_matrix"],
 )
 def transition_matrix(

@@ -40,7 +40,7 @@ ALGORITHMS = {
     model="P(x) = Π_i P(x_i | parents of x_i), the parents given by a directed acyclic graph",
     strategy="least description length f(θ) |B| - LL(B | D) of network and data; maximum likelihood of the tables",
     algorithms=ALGORITHMS,
-    texts=["002 ch. 5, 5.5, eq. 5.9-5.13"],
+    texts=["watermelon notes ch. 5, 5.5, eq. 5.9-5.13"],
     peers=["pgmpy.models.DiscreteBayesianNetwork", "pyagrum.BNLearner"],
 )
 class BayesianNetwork(NetworkInference, DiscreteColumns):

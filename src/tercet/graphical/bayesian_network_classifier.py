@@ -26,7 +26,7 @@ from tercet.graphical.structure.pc_stable import Test
     model="P(c | x) ∝ P(c | parents of c) Π of P(child | its parents) over the children of c",
     strategy="least description length of network and data; maximum likelihood of the tables",
     algorithms=ALGORITHMS,
-    texts=["002 ch. 5, 5.5, eq. 5.9-5.13"],
+    texts=["watermelon notes ch. 5, 5.5, eq. 5.9-5.13"],
     peers=["pyagrum.skbn.BNClassifier", "weka.classifiers.bayes.BayesNet"],
 )
 class BayesianNetworkClassifier(NetworkInference, DiscreteColumns, Classifier):

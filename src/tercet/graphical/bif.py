@@ -22,7 +22,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_.+-]+")
     zh="读取 BIF 文件",
     task="graphical model",
     model="P(x) = Π P(x_i | parents of x_i)",
-    texts=["002 ch. 5, eq. 5.9"],
+    texts=["watermelon notes ch. 5, eq. 5.9"],
     peers=["pgmpy.readwrite.BIFReader", "pyagrum.loadBN"],
 )
 def read_bif(source: str | PathLike) -> BayesianNetwork:
@@ -64,7 +64,7 @@ def read_bif(source: str | PathLike) -> BayesianNetwork:
     zh="写出 BIF 文件",
     task="graphical model",
     model="P(x) = Π P(x_i | parents of x_i)",
-    texts=["002 ch. 5, eq. 5.9"],
+    texts=["watermelon notes ch. 5, eq. 5.9"],
     peers=["pgmpy.readwrite.BIFWriter", "pyagrum.saveBN"],
 )
 def write_bif(network: Any, path: str | PathLike | None = None) -> str:

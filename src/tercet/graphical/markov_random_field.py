@@ -22,7 +22,7 @@ MAX_CELLS = 1 << 22  # of a table of all assignments
     approach="generative",
     model="P(y) = (product of Ψ_C(y_C) over cliques C) / Z, Ψ_C = exp(-E(y_C))",
     algorithms="enumeration of small fields; else variable elimination, junction trees, messages or sampling",
-    texts=["000 ch. 11, 11.1, Thm 11.1", "002 ch. 12, 12.2"],
+    texts=["Li ch. 11, 11.1, Thm 11.1", "watermelon notes ch. 12, 12.2"],
     peers=["pgmpy.models.DiscreteMarkovNetwork"],
 )
 class MarkovRandomField(GraphicalModel):
@@ -79,7 +79,7 @@ class MarkovRandomField(GraphicalModel):
         cls, edges: Mapping[tuple, float], nodes: Mapping[Hashable, float], values: Collection = (-1, 1)
     ) -> MarkovRandomField:
         """The field exp(-H) / Z with H = sum of α_uv x_u x_v over the edges and of β_v x_v over the nodes
-        (002 eq. 12.6, 12.7).
+        (watermelon notes eq. 12.6, 12.7).
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class MarkovRandomField(GraphicalModel):
     zh="指数形式的势函数",
     task="graphical model",
     model="ψ(x) = exp(-H(x)), H(x) = sum of α_uv x_u x_v + sum of β_v x_v",
-    texts=["000 ch. 11, eq. 11.7", "002 ch. 12, eq. 12.6, 12.7"],
+    texts=["Li ch. 11, eq. 11.7", "watermelon notes ch. 12, eq. 12.6, 12.7"],
 )
 def exponential_potential(alpha: Any, beta: Any, values: Collection = (-1, 1)) -> np.ndarray:
     """The potential exp(-H) of a clique with H = sum of α_uv x_u x_v over its pairs and of β_v x_v.

@@ -73,7 +73,7 @@ class MeanFieldPosterior:
     model="q(z) = Π_j q_j(z_j) in place of p(z | x)",
     strategy="the greatest lower bound of the evidence: log p(x) = ELBO(q) + D(q ‖ p(z | x))",
     algorithms="coordinate ascent: log q_j = E of log p(x, z) over the other q_i, plus a constant",
-    texts=["000 ch. 20, eq. 20.35-20.38", "002 ch. 12, eq. 12.23"],
+    texts=["Li ch. 20, eq. 20.35-20.38", "watermelon notes ch. 12, eq. 12.23"],
     peers=["bayespy.inference.VB", "pymc.ADVI"],
 )
 def mean_field(
@@ -150,7 +150,7 @@ def mean_field(
     zh="证据下界",
     task="graphical model",
     model="ELBO(q) = E_q[log p(x, z)] - E_q[log q(z)] <= log p(x)",
-    texts=["000 ch. 20, eq. 20.35-20.37", "002 ch. 12, eq. 12.20-12.22"],
+    texts=["Li ch. 20, eq. 20.35-20.37", "watermelon notes ch. 12, eq. 12.20-12.22"],
 )
 def evidence_lower_bound(model: Any, q: Any, log: bool = False) -> float:
     """ELBO of a distribution of the latent variables: E_q[log p(x, z)] + H(q), at most log p(x).

@@ -59,7 +59,7 @@ def undirected(graph: Any, nodes: Iterable[Node] | None = None) -> Graph:
     zh="团",
     task="graphical model",
     model="C such that any two of its nodes are joined by an edge",
-    texts=["000 ch. 11, Def 11.2", "002 ch. 12, 12.2"],
+    texts=["Li ch. 11, Def 11.2", "watermelon notes ch. 12, 12.2"],
     peers=["networkx.enumerate_all_cliques"],
 )
 def is_clique(graph: Any, nodes: Collection[Node]) -> bool:
@@ -87,7 +87,7 @@ def is_clique(graph: Any, nodes: Collection[Node]) -> bool:
     task="graphical model",
     model="a clique to which no node can be added",
     algorithms="Bron and Kerbosch's, with pivots",
-    texts=["000 ch. 11, Def 11.2", "002 ch. 12, 12.2"],
+    texts=["Li ch. 11, Def 11.2", "watermelon notes ch. 12, 12.2"],
     peers=["networkx.find_cliques"],
 )
 def maximal_cliques(graph: Any, nodes: Iterable[Node] | None = None) -> list[set]:
@@ -132,7 +132,7 @@ def maximal_cliques(graph: Any, nodes: Iterable[Node] | None = None) -> list[set
     zh="分离集",
     task="graphical model",
     model="C separates A and B: every path from A to B meets C",
-    texts=["000 ch. 11, 11.1.1", "002 ch. 12, 12.2"],
+    texts=["Li ch. 11, 11.1.1", "watermelon notes ch. 12, 12.2"],
 )
 def separates(graph: Any, C: Collection[Node], A: Collection[Node], B: Collection[Node]) -> bool:
     """Whether every path from the nodes A to the nodes B meets one of C.
@@ -161,7 +161,7 @@ def separates(graph: Any, C: Collection[Node], A: Collection[Node], B: Collectio
     zh="马尔可夫毯",
     task="graphical model",
     model="the neighbours of v: given them, v does not depend on the rest",
-    texts=["002 ch. 12, 12.2"],
+    texts=["watermelon notes ch. 12, 12.2"],
 )
 def markov_blanket(graph: Any, node: Node) -> set:
     """The nodes that make a node independent of all others: in an undirected graph its neighbours.

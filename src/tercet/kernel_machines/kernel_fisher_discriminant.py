@@ -35,7 +35,7 @@ from tercet.kernels import Kernel
         "linear": "(N + mu I) α = M_c - M_0 by Cholesky's factorisation",
         "eigen": "top eigenvectors of (N + mu I)⁻¹M",
     },
-    texts=["003 ch. 5, 5.6.2, eq. 5-74..5-87", "002 ch. 4, eq. 4.46-4.53"],
+    texts=["Pattern Recognition ch. 5, 5.6.2, eq. 5-74..5-87", "watermelon notes ch. 4, eq. 4.46-4.53"],
 )
 class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClassifier):
     """Fisher's discriminant in the feature space of a kernel (KFD, KLDA).
@@ -204,7 +204,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     zh="核空间中的类均值与类内散度",
     task="dimensionality reduction",
     model="M_c = K 1_c / m_c, N = K Kᵀ - Σ_c m_c M_c M_cᵀ",
-    texts=["003 ch. 5, eq. 5-79..5-83", "002 ch. 4, eq. 4.52"],
+    texts=["Pattern Recognition ch. 5, eq. 5-79..5-83", "watermelon notes ch. 4, eq. 4.52"],
 )
 def scatter_in_kernel(K: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Class means and within-class scatter in the feature space of a kernel, from its Gram matrix.

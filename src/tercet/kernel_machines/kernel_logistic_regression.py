@@ -31,7 +31,7 @@ CG_ITERATIONS = 1000  # most in one Newton step
         "newton-cholesky": "Newton's method, each step a weighted least-squares system that is factorised",
         "newton-cg": "Newton's method, each step by conjugate gradients on products with K",
     },
-    texts=["002 ch. 4, eq. 4.33, 4.44, 4.45"],
+    texts=["watermelon notes ch. 4, eq. 4.33, 4.44, 4.45"],
 )
 class KernelLogisticRegression(KernelClassifier):
     """Kernel logistic regression: logistic regression in the feature space of a kernel.

@@ -17,7 +17,7 @@ from tercet.kernel_machines._engine.cholesky import CholeskyFactor
     model="f(x) = Σ_j a_j K(x, x_j) + b",
     strategy="Σ_i (y_i - f(x_i))² + mu times aᵀKa, or aᵀa",
     algorithms="the normal equations, with Cholesky's factorisation",
-    texts=["003 ch. 5, 5.6.2"],
+    texts=["Pattern Recognition ch. 5, 5.6.2"],
 )
 def kernel_mse(
     K: Any,

@@ -25,7 +25,7 @@ BLOCK = 256  # rows that are visited before their updates reach the scores of al
     model="f(x) = sign(Σ_j α_j y_j K(x_j, x) + b)",
     strategy="sum of -y f(x) over the misclassified",
     algorithms="for a misclassified row α_i += eta0 and b += eta0 y_i; the Gram matrix in blocks",
-    texts=["000 ch. 2, Alg 2.2", "000 ch. 7, 7.3.1"],
+    texts=["Li ch. 2, Alg 2.2", "Li ch. 7, 7.3.1"],
 )
 class KernelPerceptron(KernelClassifier):
     """Kernel perceptron: the dual form of the perceptron, its inner products those of a kernel.

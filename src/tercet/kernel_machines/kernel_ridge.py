@@ -36,7 +36,7 @@ def _rows(model: KernelMachine) -> Any:
         "cholesky": "(K + alpha I) a = y by Cholesky's factorisation",
         "cg": "conjugate gradients on products with K, preconditioned by a partial Cholesky factor of K",
     },
-    texts=["002 ch. 4, eq. 4.44, 4.45", "003 ch. 5, 5.6.2, note on KMSE"],
+    texts=["watermelon notes ch. 4, eq. 4.44, 4.45", "Pattern Recognition ch. 5, 5.6.2, note on KMSE"],
     peers=["sklearn.kernel_ridge.KernelRidge"],
 )
 class KernelRidge(KernelMachine, Regressor):

@@ -25,7 +25,7 @@ from tercet.kernels import Kernel, KernelMachine, centring_offset
         "cholesky": "[[0, 1ᵀ], [1, K + mu I]] [b; a] = [0; y] by Cholesky's factorisation of K + mu I",
         "cg": "conjugate gradients on products with K, preconditioned by a partial Cholesky factor of K",
     },
-    texts=["003 ch. 5, 5.6.2, note on KMSE"],
+    texts=["Pattern Recognition ch. 5, 5.6.2, note on KMSE"],
 )
 class LSSVR(KernelMachine, Regressor):
     """Least-squares support vector regression: kernel ridge regression with an unpenalised intercept.

@@ -79,7 +79,7 @@ class ElementwisePair(Compound):
     zh="核函数之和",
     task="kernel",
     model="K(x, z) = K1(x, z) + K2(x, z)",
-    texts=["002 ch. 4, eq. 4.21"],
+    texts=["watermelon notes ch. 4, eq. 4.21"],
     peers=["sklearn.gaussian_process.kernels.Sum"],
 )
 class Sum(ElementwisePair):
@@ -109,7 +109,7 @@ class Sum(ElementwisePair):
     zh="核函数之积",
     task="kernel",
     model="K(x, z) = K1(x, z) K2(x, z)",
-    texts=["002 ch. 4, eq. 4.22"],
+    texts=["watermelon notes ch. 4, eq. 4.22"],
     peers=["sklearn.gaussian_process.kernels.Product"],
 )
 class Product(ElementwisePair):
@@ -138,7 +138,7 @@ class Product(ElementwisePair):
     zh="核函数的幂",
     task="kernel",
     model="K(x, z) = K1(x, z)^exponent",
-    texts=["002 ch. 4, eq. 4.22", "000 ch. 7, exercise 7.4"],
+    texts=["watermelon notes ch. 4, eq. 4.22", "Li ch. 7, exercise 7.4"],
     peers=["sklearn.gaussian_process.kernels.Exponentiation"],
 )
 class Power(Compound):
@@ -180,7 +180,7 @@ class Power(Compound):
     zh="核函数的数乘",
     task="kernel",
     model="K(x, z) = factor K1(x, z)",
-    texts=["002 ch. 4, eq. 4.21", "003 ch. 5, 5.5.3"],
+    texts=["watermelon notes ch. 4, eq. 4.21", "Pattern Recognition ch. 5, 5.5.3"],
     peers=["sklearn.gaussian_process.kernels.ConstantKernel"],
 )
 class Scaled(Compound):
@@ -221,7 +221,7 @@ class Scaled(Compound):
     zh="共形变换核",
     task="kernel",
     model="K(x, z) = g(x) K1(x, z) g(z)",
-    texts=["002 ch. 4, eq. 4.23"],
+    texts=["watermelon notes ch. 4, eq. 4.23"],
 )
 class Conformal(Compound):
     """Conformal transformation of a kernel: g(x) K(x, z) g(z).

@@ -18,7 +18,7 @@ LETTERS = "ACGT"
     zh="DNA 编码核",
     task="kernel",
     model="K(s, t) = number of places where s and t have the same letter",
-    texts=["003 ch. 5, 5.5.2"],
+    texts=["Pattern Recognition ch. 5, 5.5.2"],
 )
 class DNA(Kernel):
     """Match count of DNA strings of one length: the inner product of their codes A 1000, C 0100, G 0010, T 0001.

@@ -21,7 +21,7 @@ WORK = 20_000_000  # operations of one kernel call: Ctrl-C is answered between c
     task="kernel",
     model="K(s, t) = exp(-gamma d(s, t)), d = number of characters to insert, delete or replace",
     algorithms="dynamic programming over prefixes, O(|s| |t|)",
-    texts=["003 ch. 5, 5.5.2"],
+    texts=["Pattern Recognition ch. 5, 5.5.2"],
 )
 class Edit(Kernel):
     """Edit-distance similarity of strings; its Gram matrices need not be positive semidefinite.
@@ -70,7 +70,7 @@ class Edit(Kernel):
     task="distance",
     model="least number of characters to insert, delete or replace",
     algorithms="dynamic programming over prefixes",
-    texts=["003 ch. 5, 5.5.2"],
+    texts=["Pattern Recognition ch. 5, 5.5.2"],
 )
 def edit_distance(s: str, t: str) -> int:
     """Edit distance of two strings.

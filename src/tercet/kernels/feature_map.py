@@ -22,7 +22,7 @@ from tercet.kernels.polynomial import Polynomial
     task="feature map",
     model="z = phi(x), so that phi(x)·phi(z) = K(x, z)",
     strategy="inner products after the map are the kernel before it",
-    texts=["000 ch. 1, 1.2.4", "000 ch. 7, 7.3.1", "003 ch. 5, 5.5.1"],
+    texts=["Li ch. 1, 1.2.4", "Li ch. 7, 7.3.1", "Pattern Recognition ch. 5, 5.5.1"],
     peers=["sklearn.preprocessing.PolynomialFeatures"],
 )
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

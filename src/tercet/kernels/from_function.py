@@ -18,7 +18,7 @@ from tercet.kernels.base import Kernel
     zh="自定义核",
     task="kernel",
     model="K(x, z) = function(x, z)",
-    texts=["000 ch. 7, 7.3.1", "003 ch. 5, 5.5.2"],
+    texts=["Li ch. 7, 7.3.1", "Pattern Recognition ch. 5, 5.5.2"],
     peers=["sklearn.metrics.pairwise.pairwise_kernels"],
 )
 class FromFunction(Kernel):

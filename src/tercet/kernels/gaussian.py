@@ -25,7 +25,12 @@ FAR = 1e6  # half a squared norm, in widths of the kernel, from which cancellati
     zh="高斯核",
     task="kernel",
     model="K(x, z) = exp(-|x - z|^2 / (2 sigma^2)) = exp(-gamma |x - z|^2) = exp(-|x - z|^2 / width^2)",
-    texts=["000 ch. 7, eq. 7.90", "001 ch. 4, 4.7.2", "002 ch. 4, Table 6.1", "003 ch. 5, eq. 5-54"],
+    texts=[
+        "Li ch. 7, eq. 7.90",
+        "Machine Learning in Depth ch. 4, 4.7.2",
+        "watermelon notes ch. 4, Table 6.1",
+        "Pattern Recognition ch. 5, eq. 5-54",
+    ],
     peers=["sklearn.metrics.pairwise.rbf_kernel"],
 )
 class Gaussian(Kernel):

@@ -19,7 +19,7 @@ from tercet.kernels.monomials import monomials
     zh="高斯核的截断级数",
     task="kernel",
     model="K(x, z) = exp(-gamma |x|^2) exp(-gamma |z|^2) sum over n < terms of (2 gamma x·z)^n / n!",
-    texts=["001 ch. 4, 4.7.2"],
+    texts=["Machine Learning in Depth ch. 4, 4.7.2"],
 )
 class GaussianSeries(Kernel):
     """Truncated power series of the Gaussian kernel, with finitely many features.

@@ -43,7 +43,11 @@ class PSDReport:
     task="kernel",
     model="K is symmetric and c'Kc >= 0 for all c",
     strategy="smallest eigenvalue of the Gram matrix",
-    texts=["000 ch. 7, Thm 7.5", "002 ch. 4, eq. 4.21-4.23", "003 ch. 5, eq. 5-50, 5-51"],
+    texts=[
+        "Li ch. 7, Thm 7.5",
+        "watermelon notes ch. 4, eq. 4.21-4.23",
+        "Pattern Recognition ch. 5, eq. 5-50, 5-51",
+    ],
     peers=["numpy.linalg.eigvalsh"],
 )
 def is_psd(kernel: Any, X: Any = None, tol: float | None = None) -> PSDReport:
@@ -90,7 +94,7 @@ def is_psd(kernel: Any, X: Any = None, tol: float | None = None) -> PSDReport:
     zh="核矩阵中心化",
     task="kernel",
     model="phi(x) - mean of phi over the training rows",
-    texts=["002 ch. 8"],
+    texts=["watermelon notes ch. 8"],
     peers=["sklearn.preprocessing.KernelCenterer"],
 )
 def center(gram: Any, training: Any = None) -> np.ndarray:

@@ -18,7 +18,12 @@ from tercet.kernels.monomials import monomials, ordered_products
     zh="齐次多项式核（内积幂核）",
     task="kernel",
     model="K(x, z) = (x·z)^degree",
-    texts=["000 ch. 7, Ex 7.3", "000 ch. 7, exercise 7.4", "001 ch. 4, 4.7.2", "002 ch. 4, Table 6.1"],
+    texts=[
+        "Li ch. 7, Ex 7.3",
+        "Li ch. 7, exercise 7.4",
+        "Machine Learning in Depth ch. 4, 4.7.2",
+        "watermelon notes ch. 4, Table 6.1",
+    ],
     peers=["sklearn.metrics.pairwise.polynomial_kernel"],
 )
 class Homogeneous(Kernel):

@@ -16,7 +16,7 @@ from tercet.kernels.base import Kernel, numeric_gamma, resolve_gamma
     zh="拉普拉斯核",
     task="kernel",
     model="K(x, z) = exp(-|x - z| / sigma) = exp(-gamma |x - z|)",
-    texts=["002 ch. 4, Table 6.1"],
+    texts=["watermelon notes ch. 4, Table 6.1"],
     peers=["sklearn.metrics.pairwise.laplacian_kernel"],
 )
 class Laplacian(Kernel):

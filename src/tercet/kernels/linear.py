@@ -15,7 +15,7 @@ from tercet.kernels.base import Kernel
     zh="线性核",
     task="kernel",
     model="K(x, z) = x·z",
-    texts=["000 ch. 7, 7.3.1", "002 ch. 4, Table 6.1", "003 ch. 5, 5.5.2"],
+    texts=["Li ch. 7, 7.3.1", "watermelon notes ch. 4, Table 6.1", "Pattern Recognition ch. 5, 5.5.2"],
     peers=["sklearn.metrics.pairwise.linear_kernel"],
 )
 class Linear(Kernel):

@@ -16,7 +16,7 @@ LARGEST = 1 << 28  # entries of an explicit map: 2 GB
     zh="单项式个数",
     task="kernel",
     model="C(n + degree - 1, degree)",
-    texts=["000 ch. 7, exercise 7.4", "003 ch. 5, 5.5.1"],
+    texts=["Li ch. 7, exercise 7.4", "Pattern Recognition ch. 5, 5.5.1"],
     peers=["math.comb"],
 )
 def count_monomials(n: int, degree: int, *, lower: bool = False) -> int:

@@ -19,7 +19,7 @@ from tercet.kernels.monomials import monomials
     zh="多项式核",
     task="kernel",
     model="K(x, z) = (gamma x·z + coef0)^degree",
-    texts=["000 ch. 7, eq. 7.88", "002 ch. 4, Table 6.1", "003 ch. 5, eq. 5-53"],
+    texts=["Li ch. 7, eq. 7.88", "watermelon notes ch. 4, Table 6.1", "Pattern Recognition ch. 5, eq. 5-53"],
     peers=["sklearn.metrics.pairwise.polynomial_kernel"],
 )
 class Polynomial(Kernel):

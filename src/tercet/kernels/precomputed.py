@@ -16,7 +16,7 @@ from tercet.kernels.base import Kernel
     zh="预先计算的核",
     task="kernel",
     model="K(x_i, z_j) = G_ij",
-    texts=["000 ch. 7, eq. 7.85", "003 ch. 5, 5.5.2"],
+    texts=["Li ch. 7, eq. 7.85", "Pattern Recognition ch. 5, 5.5.2"],
     peers=["sklearn.svm.SVC"],
 )
 class Precomputed(Kernel):

@@ -18,7 +18,7 @@ from tercet.kernels.base import Kernel
     task="kernel",
     model="f = sum_i coef_i K(·, x_i)",
     strategy="f · g = sum_ij a_i b_j K(x_i, z_j), so that K(·, x) · f = f(x)",
-    texts=["000 ch. 7, 7.3.2"],
+    texts=["Li ch. 7, 7.3.2"],
 )
 class RKHSFunction:
     """A function in the space that a kernel reproduces: sums, multiples, values, inner products, norm.

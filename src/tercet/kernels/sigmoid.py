@@ -16,7 +16,7 @@ from tercet.kernels.base import Kernel, resolve_gamma
     zh="Sigmoid 核",
     task="kernel",
     model="K(x, z) = tanh(gamma x·z + coef0)",
-    texts=["002 ch. 4, Table 6.1", "003 ch. 5, eq. 5-55"],
+    texts=["watermelon notes ch. 4, Table 6.1", "Pattern Recognition ch. 5, eq. 5-55"],
     peers=["sklearn.metrics.pairwise.sigmoid_kernel"],
 )
 class Sigmoid(Kernel):

@@ -28,7 +28,7 @@ UnitInterval = Annotated[float, Range(0, 1, "(]")]
         "dynamic": "dynamic programming over prefixes, O(n |s| |t|)",
         "enumeration": "all subsequences, as the definition says",
     },
-    texts=["000 ch. 7, eq. 7.92, 7.93"],
+    texts=["Li ch. 7, eq. 7.92, 7.93"],
 )
 class Subsequence(Kernel):
     """String subsequence kernel: how many subsequences two strings share, those with gaps counting less.
@@ -147,7 +147,7 @@ class Subsequence(Kernel):
     task="kernel",
     model="phi_u(s) = sum over i with s(i) = u of decay^span(i)",
     algorithms="dynamic programming over prefixes",
-    texts=["000 ch. 7, eq. 7.92"],
+    texts=["Li ch. 7, eq. 7.92"],
 )
 def subsequence_feature(s: str, u: str, decay: float = 0.5) -> float:
     """The value of one string u among the features of a string s.

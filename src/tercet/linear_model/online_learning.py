@@ -50,7 +50,7 @@ class OnlineTrace:
     model="any estimator with partial_fit",
     strategy="cumulative loss of predictions made before their answers are seen",
     algorithms="receive x, predict, receive y, suffer the loss, update",
-    texts=["000 ch. 1, sec. 1.2"],
+    texts=["Li ch. 1, sec. 1.2"],
     peers=["river.evaluate.progressive_val_score"],
 )
 def learn_online(

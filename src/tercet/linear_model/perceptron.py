@@ -44,7 +44,12 @@ PART = 1 << 22  # numbers visited between two checks for Ctrl-C
     loss="perceptron",
     convex=False,
     algorithms={"primal": "stochastic gradient descent on w, b", "dual": "counts of mistakes, Gram matrix"},
-    texts=["000 ch. 2, Alg 2.1, 2.2", "002 ch. 3, eq. 3.2", "003 ch. 5, eq. 5-15", "004 ch. 5, eq. 5.1, 5.2"],
+    texts=[
+        "Li ch. 2, Alg 2.1, 2.2",
+        "watermelon notes ch. 3, eq. 3.2",
+        "Pattern Recognition ch. 5, eq. 5-15",
+        "Studies ML ch. 5, eq. 5.1, 5.2",
+    ],
     peers=["sklearn.linear_model.Perceptron"],
 )
 class Perceptron(LinearClassifier):

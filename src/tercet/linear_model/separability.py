@@ -13,7 +13,7 @@ from tercet.core.catalog import method
 
 
 def functional_margin(X: Any, y: Any, w: Any, b: float = 0.0) -> np.ndarray:
-    """y(w·x + b) of each row: how right, and how surely, the hyperplane is (函数间隔; 000 ch. 2.2).
+    """y(w·x + b) of each row: how right, and how surely, the hyperplane is (函数间隔; Li ch. 2.2).
 
     Examples
     --------
@@ -24,7 +24,7 @@ def functional_margin(X: Any, y: Any, w: Any, b: float = 0.0) -> np.ndarray:
 
 
 def hyperplane_distance(X: Any, w: Any, b: float = 0.0) -> np.ndarray:
-    """|w·x + b| / |w|, the distance of each row from the hyperplane (000 ch. 2.2).
+    """|w·x + b| / |w|, the distance of each row from the hyperplane (Li ch. 2.2).
 
     Examples
     --------
@@ -38,7 +38,7 @@ def hyperplane_distance(X: Any, w: Any, b: float = 0.0) -> np.ndarray:
 def perceptron_loss(
     X: Any, y: Any, w: Any, b: float = 0.0, *, distance: bool = False
 ) -> tuple[float, np.ndarray, float]:
-    """Sum of -y(w·x + b) over the misclassified rows, and its gradients in w and b (000 eq. 2.4).
+    """Sum of -y(w·x + b) over the misclassified rows, and its gradients in w and b (Li eq. 2.4).
 
     With `distance` the rows' distances from the hyperplane are summed; the gradients stay those of (2.4), which
     leaves 1/|w| out. A row on the hyperplane counts as misclassified and adds nothing to the loss.
@@ -85,7 +85,7 @@ class Separability:
     model="w·x + b > 0 for one class and < 0 for the other",
     strategy="y(w·x + b) >= 1 for all rows",
     algorithms="linear programming",
-    texts=["000 ch. 2, Def 2.2, Ex 2.3"],
+    texts=["Li ch. 2, Def 2.2, Ex 2.3"],
 )
 def linear_separability(X: Any, y: Any) -> Separability:
     """Whether some hyperplane has all rows of one class strictly on one side and all others on the other.
@@ -157,7 +157,7 @@ class NovikoffBound:
     model="sign(w·x + b)",
     strategy="number of mistakes k <= (R/γ)^2",
     algorithms="the largest margin by least distance programming",
-    texts=["000 ch. 2, Thm 2.1"],
+    texts=["Li ch. 2, Thm 2.1"],
 )
 def novikoff_bound(X: Any, y: Any, coef: Any = None, intercept: float = 0.0) -> NovikoffBound:
     """The most mistakes that a perceptron makes on separable data, from a start at zero, with any eta0.

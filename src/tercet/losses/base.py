@@ -14,7 +14,7 @@ from tercet.core.public_names import PublicPickle
 
 @dataclass(frozen=True)
 class Loss(PublicPickle):
-    """Loss L(y, f) of a prediction f for a target y (损失函数; 000 ch. 1, 1.3.2).
+    """Loss L(y, f) of a prediction f for a target y (损失函数; Li ch. 1, 1.3.2).
 
     Methods work element by element on arrays, keep the dtype of ``f`` (float32 stays float32), hold no
     state and may be called from several threads at once. They do not validate ``y``: call :meth:`check` once
@@ -82,7 +82,7 @@ class Loss(PublicPickle):
     def total(
         self, y: ArrayLike, f: ArrayLike, sample_weight: ArrayLike | None = None, average: bool = True
     ) -> float:
-        """Empirical risk: the (weighted) mean of the losses, or their sum (000 ch. 1, eq. 1.14)."""
+        """Empirical risk: the (weighted) mean of the losses, or their sum (Li ch. 1, eq. 1.14)."""
         return weighted_total(self.value(y, f), sample_weight, average)
 
 
@@ -91,7 +91,11 @@ class Loss(PublicPickle):
     task="loss",
     model="R_emp(f) = (1/N) Σ L(y_i, f(x_i))",
     strategy="its least value: empirical risk minimisation, maximum likelihood under the log loss",
-    texts=["000 ch. 1, eq. 1.13, 1.14", "001 ch. 1, 1.2.2", "003 ch. 5, eq. 5-100, 5-101"],
+    texts=[
+        "Li ch. 1, eq. 1.13, 1.14",
+        "Machine Learning in Depth ch. 1, 1.2.2",
+        "Pattern Recognition ch. 5, eq. 5-100, 5-101",
+    ],
 )
 def weighted_total(losses: np.ndarray, sample_weight: ArrayLike | None = None, average: bool = True) -> float:
     """Empirical risk: the (weighted) mean of the losses, or their sum, added up in float64.

@@ -15,7 +15,7 @@ from tercet.losses.margin import lambert_w_of_exp, log_step
 
 @dataclass(frozen=True)
 class LogLinkLoss(Loss):
-    """Half the unit deviance of a positive mean mu = exp(f) (广义线性模型; 001 ch. 6, 6.3).
+    """Half the unit deviance of a positive mean mu = exp(f) (广义线性模型; Machine Learning in Depth ch. 6, 6.3).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Negative log-likelihood losses: -log P(y | x), up to terms free of f (000 ch. 12)."""
+"""Negative log-likelihood losses: -log P(y | x), up to terms free of f (Li ch. 12)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tercet.losses.margin import lambert_w_of_exp, logistic_prox, logistic_value
     task="loss",
     model="L(y, P) = -log P(y | x)",
     strategy="maximum likelihood",
-    texts=["000 ch. 1, eq. 1.12", "000 ch. 12", "001 ch. 1, 1.2.2"],
+    texts=["Li ch. 1, eq. 1.12", "Li ch. 12", "Machine Learning in Depth ch. 1, 1.2.2"],
     peers=["sklearn.metrics.log_loss"],
 )
 @dataclass(frozen=True)
@@ -102,11 +102,11 @@ class Log(Loss):
     model="L(y, f) = log(1 + exp(f)) - y f, y in {0, 1}",
     strategy="maximum likelihood of a Bernoulli distribution with log-odds f",
     texts=[
-        "000 ch. 6, 6.1.3",
-        "000 ch. 23, eq. 23.34",
-        "001 ch. 2, eq. 2.16",
-        "002 ch. 1, eq. 1.20",
-        "004 ch. 3, eq. 3.27",
+        "Li ch. 6, 6.1.3",
+        "Li ch. 23, eq. 23.34",
+        "Machine Learning in Depth ch. 2, eq. 2.16",
+        "watermelon notes ch. 1, eq. 1.20",
+        "Studies ML ch. 3, eq. 3.27",
     ],
     peers=["sklearn.metrics.log_loss"],
 )
@@ -168,7 +168,12 @@ class Binomial(Loss):
     task="loss",
     model="L(y, f) = -Σ y_k log p_k, p = softmax(f)",
     strategy="maximum likelihood of K classes with scores f",
-    texts=["000 app. F, eq. F.3, F.4", "000 ch. 23, eq. 23.36", "001 ch. 6, eq. 6.12", "004 ch. 5"],
+    texts=[
+        "Li app. F, eq. F.3, F.4",
+        "Li ch. 23, eq. 23.36",
+        "Machine Learning in Depth ch. 6, eq. 6.12",
+        "Studies ML ch. 5",
+    ],
     peers=["sklearn.metrics.log_loss"],
 )
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Losses of the margin m = y f, for y in {-1, +1} (000 ch. 12, fig. 12.2)."""
+"""Losses of the margin m = y f, for y in {-1, +1} (Li ch. 12, fig. 12.2)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,12 @@ class MarginLoss(Loss):
     task="loss",
     model="L(y, f) = 1[y ≠ f(x)], or 1[y f(x) ≤ 0] of a score",
     strategy="the number of mistakes",
-    texts=["000 ch. 1, eq. 1.9", "000 ch. 12, fig. 12.2", "001 ch. 1, 1.2.2", "002 ch. 4, eq. 4.25"],
+    texts=[
+        "Li ch. 1, eq. 1.9",
+        "Li ch. 12, fig. 12.2",
+        "Machine Learning in Depth ch. 1, 1.2.2",
+        "watermelon notes ch. 4, eq. 4.25",
+    ],
     peers=["sklearn.metrics.zero_one_loss"],
 )
 @dataclass(frozen=True)
@@ -65,8 +70,8 @@ class ZeroOne(Loss):
     """0-1 loss: 1 for a mistake, else 0.
 
     With ``margin=False`` y and f are labels of any kind, compared as they are; with ``margin=True`` y is
-    -1 or +1, f a score, and y f <= 0 is a mistake; with ``zero_is_mistake=False`` only y f < 0 is (002 eq. 4.25).
-    The gradient is 0 wherever it exists.
+    -1 or +1, f a score, and y f <= 0 is a mistake; with ``zero_is_mistake=False`` only y f < 0 is
+    (watermelon notes eq. 4.25). The gradient is 0 wherever it exists.
 
     Examples
     --------
@@ -106,11 +111,11 @@ class ZeroOne(Loss):
     model="L(y, f) = max(0, 1 - y f(x))",
     strategy="right with a margin of 1: support vector machines",
     texts=[
-        "000 ch. 7, eq. 7.58",
-        "000 ch. 12, eq. 12.1",
-        "001 ch. 4, 4.5.2",
-        "002 ch. 4, eq. 4.26",
-        "003 ch. 5, eq. 5-56",
+        "Li ch. 7, eq. 7.58",
+        "Li ch. 12, eq. 12.1",
+        "Machine Learning in Depth ch. 4, 4.5.2",
+        "watermelon notes ch. 4, eq. 4.26",
+        "Pattern Recognition ch. 5, eq. 5-56",
     ],
     peers=["sklearn.metrics.hinge_loss"],
 )
@@ -141,7 +146,7 @@ class Hinge(MarginLoss):
     task="loss",
     model="L(y, f) = max(0, -y f(x))",
     strategy="how far the misclassified lie from the hyperplane, times ‖w‖",
-    texts=["000 ch. 2, eq. 2.4", "000 ch. 7, fig. 7.6", "004 ch. 5"],
+    texts=["Li ch. 2, eq. 2.4", "Li ch. 7, fig. 7.6", "Studies ML ch. 5"],
 )
 @dataclass(frozen=True)
 class Perceptron(MarginLoss):
@@ -226,7 +231,7 @@ class ModifiedHuber(MarginLoss):
     task="loss",
     model="L(y, f) = log(1 + exp(-y f(x)))",
     strategy="maximum likelihood of the log-odds f: logistic regression, maximum entropy",
-    texts=["000 ch. 12, eq. 12.2", "002 ch. 4, eq. 4.26"],
+    texts=["Li ch. 12, eq. 12.2", "watermelon notes ch. 4, eq. 4.26"],
     peers=["skglm.datafits.Logistic"],
 )
 @dataclass(frozen=True)
@@ -318,7 +323,12 @@ def logistic_prox(m: np.ndarray, step: np.ndarray) -> np.ndarray:
     task="loss",
     model="L(y, f) = exp(-y f(x))",
     strategy="an upper bound of the mistakes: AdaBoost",
-    texts=["000 ch. 8, 8.3.2", "000 ch. 12, eq. 12.3", "002 ch. 4, eq. 4.26", "002 ch. 6, eq. 6.5"],
+    texts=[
+        "Li ch. 8, 8.3.2",
+        "Li ch. 12, eq. 12.3",
+        "watermelon notes ch. 4, eq. 4.26",
+        "watermelon notes ch. 6, eq. 6.5",
+    ],
 )
 @dataclass(frozen=True)
 class Exponential(MarginLoss):

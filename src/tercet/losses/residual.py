@@ -55,7 +55,7 @@ class ResidualLoss(Loss):
     task="loss",
     model="L(y, f) = (y - f(x))²",
     strategy="least squares; maximum likelihood under Gaussian noise",
-    texts=["000 ch. 1, eq. 1.10", "001 ch. 1, 1.2.2"],
+    texts=["Li ch. 1, eq. 1.10", "Machine Learning in Depth ch. 1, 1.2.2"],
     peers=["sklearn.metrics.mean_squared_error"],
 )
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Squared(ResidualLoss):
     task="loss",
     model="L(y, f) = |y - f(x)|",
     strategy="least absolute deviations: the median",
-    texts=["000 ch. 1, eq. 1.11", "001 ch. 1, 1.2.2"],
+    texts=["Li ch. 1, eq. 1.11", "Machine Learning in Depth ch. 1, 1.2.2"],
     peers=["sklearn.metrics.mean_absolute_error"],
 )
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class Quantile(ResidualLoss):
     task="loss",
     model="L(y, f) = max(0, |y - f(x)| - ε)",
     strategy="residuals inside a tube cost nothing: support vector regression",
-    texts=["002 ch. 4, eq. 4.35", "003 ch. 5, eq. 5-64"],
+    texts=["watermelon notes ch. 4, eq. 4.35", "Pattern Recognition ch. 5, eq. 5-64"],
 )
 @dataclass(frozen=True)
 class EpsilonInsensitive(ResidualLoss):

@@ -34,7 +34,7 @@ LARGE = 1000  # rows from which on "auto" is Lanczos' method
         "dense": "double centring and an eigendecomposition, O(n³)",
         "arpack": "Lanczos' method with the centring in the products, O(n²) for each",
     },
-    texts=["002 ch. 8, eq. 8.1-8.6, Fig 10.3"],
+    texts=["watermelon notes ch. 8, eq. 8.1-8.6, Fig 10.3"],
     peers=["sklearn.manifold.ClassicalMDS"],
 )
 class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
@@ -234,7 +234,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding)
     zh="双中心化",
     task="embedding",
     model="b_ij = -½ (d_ij² - d_i.² - d_.j² + d_..²): inner products of centred points",
-    texts=["002 ch. 8, eq. 8.1-8.3"],
+    texts=["watermelon notes ch. 8, eq. 8.1-8.3"],
 )
 def double_centering(D: Any) -> np.ndarray:
     """The inner products of centred points from their distances (8.3).

@@ -16,7 +16,7 @@ from tercet.core.validation import check_array
     model="points z_i whose distances are near the dissimilarities",
     strategy="raw stress Σ_{i<j} (|z_i - z_j| - D_ij)²",
     algorithms="one step of stress majorisation (SMACOF): the stress cannot rise",
-    texts=["002 ch. 8"],
+    texts=["watermelon notes ch. 8"],
 )
 def guttman_transform(dissimilarities: Any, Z: Any) -> np.ndarray:
     """One step of SMACOF in plain form: Z = 1/n B(Z) Z.

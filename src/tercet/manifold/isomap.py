@@ -35,7 +35,7 @@ QUERIES = 64  # new rows in a piece of work
         "FW": "Floyd-Warshall, O(n³)",
         "landmarks": "paths from some rows only, and the others placed by their distances from these",
     },
-    texts=["002 ch. 8, Fig 10.8"],
+    texts=["watermelon notes ch. 8, Fig 10.8"],
     peers=["sklearn.manifold.Isomap"],
 )
 class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):

@@ -17,7 +17,7 @@ from tercet.manifold._smacof.kernels import pool_adjacent
     model="f(x) does not fall as x grows",
     strategy="weighted squared error",
     algorithms="pooling of adjacent violators, O(n) after sorting",
-    texts=["002 ch. 8"],
+    texts=["watermelon notes ch. 8"],
     peers=["sklearn.isotonic.isotonic_regression"],
 )
 def isotonic_values(y: Any, weights: Any = None) -> np.ndarray:

@@ -38,7 +38,7 @@ Variant = Literal["standard", "hessian", "modified", "ltsa"]
         "hessian": "quadratic forms of second derivatives in local tangent coordinates",
         "ltsa": "alignment of local tangent spaces",
     },
-    texts=["002 ch. 8, eq. 8.19-8.24, Fig 10.10"],
+    texts=["watermelon notes ch. 8, eq. 8.19-8.24, Fig 10.10"],
     peers=["sklearn.manifold.LocallyLinearEmbedding"],
 )
 class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
@@ -291,7 +291,7 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     task="embedding",
     model="w = C^-1 1 / 1'C^-1 1, with C_jk = (x - y_j)'(x - y_k)",
     strategy="least |x - Σ_j w_j y_j|² with Σ_j w_j = 1",
-    texts=["002 ch. 8, eq. 8.20, 8.21"],
+    texts=["watermelon notes ch. 8, eq. 8.20, 8.21"],
 )
 def barycenter_weights(X: Any, Y: Any, indices: Any, reg: float = 1e-3) -> np.ndarray:
     """Weights that sum to 1 and rebuild rows from their neighbours (8.21).

@@ -32,7 +32,7 @@ from tercet.manifold.embedding import Embedding
         "metric": "SMACOF: Guttman transforms, which cannot raise the stress",
         "non-metric": "SMACOF and isotonic regression of the distances, by turns",
     },
-    texts=["002 ch. 8, eq. 8.1-8.6"],
+    texts=["watermelon notes ch. 8, eq. 8.1-8.6"],
     peers=["sklearn.manifold.MDS"],
 )
 class MDS(Embedding):

@@ -134,7 +134,7 @@ def in_one_piece(
         "D": "Dijkstra from each node, on threads",
         "FW": "Floyd-Warshall, O(n³)",
     },
-    texts=["002 ch. 8, Fig 10.8"],
+    texts=["watermelon notes ch. 8, Fig 10.8"],
     peers=["scipy.sparse.csgraph.shortest_path"],
 )
 def geodesic_distances(

@@ -36,7 +36,7 @@ Affinity = Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_neare
         "lobpcg": "locally optimal block preconditioned conjugate gradients",
         "amg": "the same with algebraic multigrid, of pyamg",
     },
-    texts=["002 ch. 8"],
+    texts=["watermelon notes ch. 8"],
     peers=["sklearn.manifold.SpectralEmbedding"],
 )
 class SpectralEmbedding(Embedding):

@@ -41,7 +41,7 @@ SLOWEST = 0.01  # gain of a coordinate
         "fft": "gradients by interpolation on a grid and fast Fourier transforms, O(n)",
         "exact": "gradients from all pairs, O(n²)",
     },
-    texts=["002 ch. 8"],
+    texts=["watermelon notes ch. 8"],
     peers=["sklearn.manifold.TSNE", "openTSNE.TSNE"],
 )
 class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):

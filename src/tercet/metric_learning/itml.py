@@ -35,7 +35,7 @@ TINY = 1e-200
         "lbfgs": "L-BFGS over L of M = L'L, with the slacks at their best for each M",
         "projections": "Bregman projections onto one constraint after the other, by updates of rank one",
     },
-    texts=["002 ch. 8, eq. 8.26"],
+    texts=["watermelon notes ch. 8, eq. 8.26"],
     peers=["metric_learn.ITML"],
 )
 class ITML(PairLearner):

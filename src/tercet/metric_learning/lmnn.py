@@ -31,7 +31,7 @@ ROUND = 20  # passes with one working set
     algorithms={
         "working sets": "L-BFGS over a working set of impostors, to which those that violate the margin are added"
     },
-    texts=["002 ch. 8, eq. 8.26"],
+    texts=["watermelon notes ch. 8, eq. 8.26"],
     peers=["metric_learn.LMNN"],
 )
 class LMNN(MahalanobisLearner):

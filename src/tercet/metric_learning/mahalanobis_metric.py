@@ -12,7 +12,7 @@ from tercet.core.public_names import PublicPickle
 
 
 class MahalanobisMetric(PublicPickle):
-    """The distance |L(x - z)| of two points, which a metric learner has found (002 ch. 8, eq. 8.26).
+    """The distance |L(x - z)| of two points, which a metric learner has found (watermelon notes ch. 8, eq. 8.26).
 
     As the `metric` of `tercet.neighbors` it measures many pairs at a time; scikit-learn, and whatever else takes a
     function of two points, calls it for each pair.

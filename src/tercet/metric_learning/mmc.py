@@ -24,7 +24,7 @@ from tercet.metric_learning.tuple_input import Pairs
     "x_j|_M ≥ 1",
     convex=True,
     algorithms={"L-BFGS": "over L of M = L'L, or over the diagonal of M"},
-    texts=["002 ch. 8, eq. 8.26"],
+    texts=["watermelon notes ch. 8, eq. 8.26"],
     peers=["metric_learn.MMC"],
 )
 class MMC(PairLearner):

@@ -32,7 +32,7 @@ ROUND = 10  # passes with one working set
         "full": "L-BFGS with the gradient over all pairs of rows",
         "neighbors": "L-BFGS over the nearest rows of each, which are found again every ten passes",
     },
-    texts=["002 ch. 8, eq. 8.27-8.30"],
+    texts=["watermelon notes ch. 8, eq. 8.27-8.30"],
     peers=["sklearn.neighbors.NeighborhoodComponentsAnalysis", "metric_learn.NCA"],
 )
 class NeighborhoodComponentsAnalysis(MahalanobisLearner):

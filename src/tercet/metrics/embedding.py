@@ -17,7 +17,7 @@ from tercet.metrics.clustering.distance_blocks import BLOCK, ClusteredRows, chec
     zh="可信度（嵌入）",
     task="evaluation",
     model="1 - 2 / (nk(2n - 3k - 1)) Σ_i Σ_{j in U_i} (r(i, j) - k): points that are neighbours and should not be",
-    texts=["002 ch. 8, Fig 10.8"],
+    texts=["watermelon notes ch. 8, Fig 10.8"],
     peers=["sklearn.manifold.trustworthiness"],
 )
 def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: Any = "euclidean") -> float:
@@ -53,7 +53,7 @@ def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: An
     zh="连续性（嵌入）",
     task="evaluation",
     model="1 - 2 / (nk(2n - 3k - 1)) Σ_i Σ_{j in V_i} (s(i, j) - k): rows that are neighbours and were torn apart",
-    texts=["002 ch. 8, Fig 10.8"],
+    texts=["watermelon notes ch. 8, Fig 10.8"],
 )
 def continuity(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: Any = "euclidean") -> float:
     """How well the neighbours of rows stay neighbours: 1 when no neighbourhood was torn apart.
@@ -88,7 +88,7 @@ def continuity(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: Any = "
     zh="残差方差（嵌入）",
     task="evaluation",
     model="1 - R²(D, |z_i - z_j|)",
-    texts=["002 ch. 8, Fig 10.8"],
+    texts=["watermelon notes ch. 8, Fig 10.8"],
 )
 def residual_variance(D: Any, X_embedded: Any) -> float:
     """The part of the variance of distances that those of the points do not explain, 1 - R².

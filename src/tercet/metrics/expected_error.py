@@ -1,4 +1,4 @@
-"""Mean squared error and error rate under a density of the inputs (004 ch. 2.3)."""
+"""Mean squared error and error rate under a density of the inputs (Studies ML ch. 2.3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Function = Callable[[np.ndarray], Any]
     zh="概率密度下的均方误差",
     task="evaluation",
     model="E(f; 𝒟) = ∫ (f(x) - y(x))² p(x) dx",
-    texts=["004 ch. 2, eq. 2.2, 2.3"],
+    texts=["Studies ML ch. 2, eq. 2.2, 2.3"],
     peers=["sklearn.metrics.mean_squared_error"],
 )
 def expected_squared_error(
@@ -50,7 +50,7 @@ def expected_squared_error(
     zh="概率密度下的错误率与精度",
     task="evaluation",
     model="E(f; 𝒟) = ∫ I(f(x) ≠ y(x)) p(x) dx, accuracy = 1 - E",
-    texts=["004 ch. 2, eq. 2.6, 2.7"],
+    texts=["Studies ML ch. 2, eq. 2.6, 2.7"],
     peers=["sklearn.metrics.zero_one_loss"],
 )
 def expected_error_rate(
@@ -58,7 +58,7 @@ def expected_error_rate(
 ) -> float:
     """Error rate of a classifier under a density of the inputs, by numerical integration.
 
-    1 less it is the accuracy, which text 004 calls 精度.
+    1 less it is the accuracy, which Studies ML calls 精度.
 
     Parameters
     ----------

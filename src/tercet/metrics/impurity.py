@@ -1,4 +1,6 @@
-"""How mixed the classes of a set are: Gini index, classification error, half entropy (000 ch. 5.5; 002 ch. 2).
+"""How mixed the classes of a set are: Gini index, classification error, half entropy.
+
+Li ch. 5.5; watermelon notes ch. 2.
 
 Functions of ``p`` take probabilities along an axis (``normalise=True`` divides counts by their sum); those of
 ``labels`` count for themselves, with weights where these are given. All are 0 for a pure set.
@@ -18,7 +20,11 @@ from tercet.metrics.information.entropies import distribution, entropy
     zh="基尼指数",
     task="information",
     model="Gini(p) = 1 - Σ p²",
-    texts=["000 ch. 5, eq. 5.22, 5.23", "001 ch. 8, 8.1.2", "002 ch. 2, eq. 2.5, 2.6"],
+    texts=[
+        "Li ch. 5, eq. 5.22, 5.23",
+        "Machine Learning in Depth ch. 8, 8.1.2",
+        "watermelon notes ch. 2, eq. 2.5, 2.6",
+    ],
 )
 def gini(p: ArrayLike, *, axis: int = -1, normalise: bool = False) -> np.ndarray:
     """Gini index 1 - sum p^2 along an axis: how often two draws are of different classes.
@@ -37,7 +43,7 @@ def gini(p: ArrayLike, *, axis: int = -1, normalise: bool = False) -> np.ndarray
     zh="分类误差率",
     task="information",
     model="1 - max p",
-    texts=["000 ch. 5, Fig 5.7"],
+    texts=["Li ch. 5, Fig 5.7"],
 )
 def classification_error(p: ArrayLike, *, axis: int = -1, normalise: bool = False) -> np.ndarray:
     """Error 1 - max p of the guess that is right most often, along an axis.
@@ -54,7 +60,7 @@ def classification_error(p: ArrayLike, *, axis: int = -1, normalise: bool = Fals
     zh="熵之半",
     task="information",
     model="H(p) / 2, in bits",
-    texts=["000 ch. 5, Fig 5.7"],
+    texts=["Li ch. 5, Fig 5.7"],
 )
 def half_entropy(p: ArrayLike, *, axis: int = -1, normalise: bool = False) -> np.ndarray:
     """Half the entropy in bits, along an axis: of two classes it peaks at 1/2, as the Gini index and the error do.
@@ -71,7 +77,7 @@ def half_entropy(p: ArrayLike, *, axis: int = -1, normalise: bool = False) -> np
     zh="样本集合的基尼指数",
     task="information",
     model="Gini(D) = 1 - Σ (|C_k|/|D|)²",
-    texts=["000 ch. 5, eq. 5.24", "002 ch. 2, eq. 2.5"],
+    texts=["Li ch. 5, eq. 5.24", "watermelon notes ch. 2, eq. 2.5"],
 )
 def label_gini(labels: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Gini index of labels.
@@ -88,7 +94,7 @@ def label_gini(labels: ArrayLike, *, sample_weight: ArrayLike | None = None) -> 
     zh="划分后的基尼指数",
     task="information",
     model="Gini(D, A) = Σ |D_i|/|D| Gini(D_i)",
-    texts=["000 ch. 5, eq. 5.25", "002 ch. 2, eq. 2.7"],
+    texts=["Li ch. 5, eq. 5.25", "watermelon notes ch. 2, eq. 2.7"],
 )
 def gini_index(
     labels: ArrayLike,

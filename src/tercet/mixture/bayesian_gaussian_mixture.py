@@ -33,7 +33,7 @@ from tercet.mixture.conjugate_prior import ConjugatePrior
     model="p(x) = Σ_k π_k N(x; μ_k, Σ_k), with a Dirichlet (process) prior of π, a Gaussian-Wishart prior of μ, Σ",
     strategy="the greatest lower bound of the evidence ln p(X), over q(z) q(π) Π_k q(μ_k, Σ_k)",
     algorithms="mean-field variational inference: q(z) from q(π, μ, Σ) and q(π, μ, Σ) from q(z), alternately",
-    texts=["000 ch. 9", "002 ch. 12, eq. 12.23"],
+    texts=["Li ch. 9", "watermelon notes ch. 12, eq. 12.23"],
     peers=["sklearn.mixture.BayesianGaussianMixture"],
 )
 class BayesianGaussianMixture(Mixture):

@@ -31,7 +31,7 @@ BLOCK = 4096  # rows that are coded together
         "hard": "classification EM: each row assigned to its most probable class, then counts",
         "squarem": "EM accelerated by squared extrapolation (SQUAREM)",
     },
-    texts=["000 ch. 9, exercise 9.4, 9.1.4", "002 ch. 5, eq. 5.14, 5.15"],
+    texts=["Li ch. 9, exercise 9.4, 9.1.4", "watermelon notes ch. 5, eq. 5.14, 5.15"],
     peers=["stepmix.StepMix", "poLCA"],
 )
 class CategoricalMixture(DiscreteMixture, MixedColumns):

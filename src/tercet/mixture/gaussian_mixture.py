@@ -41,7 +41,7 @@ from tercet.optimize import RunningStatistics, online_em_step
         "em": "E: responsibilities of the components for the rows; M: weighted means and covariances",
         "hard": "classification EM: each row assigned to its most probable component",
     },
-    texts=["000 ch. 9, Alg 9.2, eq. 9.24-9.32", "002 ch. 7, eq. 7.17-7.27, Fig 9.6"],
+    texts=["Li ch. 9, Alg 9.2, eq. 9.24-9.32", "watermelon notes ch. 7, eq. 7.17-7.27, Fig 9.6"],
     peers=["sklearn.mixture.GaussianMixture", "pomegranate.gmm.GeneralMixtureModel"],
 )
 class GaussianMixture(Mixture):
@@ -338,7 +338,7 @@ class GaussianMixtureStep(NamedTuple):
     model="p(x) = Σ_k α_k N(x | μ_k, Σ_k)",
     strategy="the maximum of the Q function: expected log-likelihood of rows and components",
     algorithms="E: responsibilities of the components; M: weighted means, covariances and weights",
-    texts=["000 ch. 9, Alg 9.2, eq. 9.24-9.32", "002 ch. 7, eq. 7.17-7.27"],
+    texts=["Li ch. 9, Alg 9.2, eq. 9.24-9.32", "watermelon notes ch. 7, eq. 7.17-7.27"],
     peers=["sklearn.mixture.GaussianMixture"],
 )
 def gaussian_mixture_step(X: Any, weights: Any, means: Any, covariances: Any) -> GaussianMixtureStep:

@@ -38,7 +38,7 @@ TYPES: tuple[CovarianceType, ...] = ("spherical", "diag", "tied", "full")  # the
     model="p(x) = Σ_k π_k N(x; μ_k, Σ_k), of as many components and with such covariances as the rows support",
     strategy="maximum likelihood for each candidate; among them the least BIC or AIC, or the best on rows held out",
     algorithms="EM for each candidate",
-    texts=["000 ch. 9"],
+    texts=["Li ch. 9"],
     peers=["mclust", "graspologic.cluster.AutoGMMCluster"],
 )
 class GaussianMixtureIC(DensityMixin, Estimator):

@@ -41,7 +41,7 @@ MOST = 1 << 16  # counts up to here find the logarithm of their factorial in a t
         "hard": "classification EM: each row assigned to its most probable component, then counts",
         "squarem": "EM accelerated by squared extrapolation (SQUAREM)",
     },
-    texts=["000 ch. 9, 9.1.4", "002 ch. 5, eq. 5.14, 5.15"],
+    texts=["Li ch. 9, 9.1.4", "watermelon notes ch. 5, eq. 5.14, 5.15"],
     peers=["stepmix.StepMix"],
 )
 class MultinomialMixture(DiscreteMixture):

@@ -21,7 +21,7 @@ from tercet.mixture.discrete_mixture import chunks_of, finite_log, logarithm
     model="P(y) = π p^y (1 - p)^(1 - y) + (1 - π) q^y (1 - q)^(1 - y)",
     strategy="maximum likelihood",
     algorithms="E: the probability of coin B for each row; M: weighted frequencies of heads",
-    texts=["000 ch. 9, Ex 9.1, eq. 9.1-9.8"],
+    texts=["Li ch. 9, Ex 9.1, eq. 9.1-9.8"],
 )
 class ThreeCoins(Mixture):
     """Three coins: A chooses between B and C, and only what the chosen one shows is seen.

@@ -43,7 +43,7 @@ class BiasVariance(NamedTuple):
     model="E(f; D) = bias²(x) + var(x) + ε²",
     strategy="squared loss; 0-1 loss by Kohavi and Wolpert, or by Domingos",
     algorithms="training on bootstrap samples",
-    texts=["002 ch. 6, 6.2", "004 ch. 2, 2.5"],
+    texts=["watermelon notes ch. 6, 6.2", "Studies ML ch. 2, 2.5"],
     peers=["mlxtend.evaluate.bias_variance_decomp"],
 )
 def bias_variance(

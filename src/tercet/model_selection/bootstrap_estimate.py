@@ -52,7 +52,7 @@ class BootstrapEstimate:
     task="model selection",
     model="bootstrap samples and the rows that they leave out",
     strategy="(1 − w) training error + w out-of-bag error; w = 0.632, or 0.632 / (1 − 0.368 R)",
-    texts=["004 ch. 2, 2.2"],
+    texts=["Studies ML ch. 2, 2.2"],
     peers=["mlxtend.evaluate.bootstrap_point632_score"],
 )
 def bootstrap_estimate(

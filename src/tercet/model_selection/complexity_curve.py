@@ -1,4 +1,4 @@
-"""Training and test error against the complexity of a model (000 ch. 1, 1.4.2, 1.5).
+"""Training and test error against the complexity of a model (Li ch. 1, 1.4.2, 1.5).
 
 The training error falls as a model becomes more complex; the error on other rows falls and then rises. The text
 chooses a complexity in two ways: by structural risk, the training error and a penalty, and by the error on rows
@@ -67,7 +67,7 @@ class ComplexityCurve:
     task="model selection",
     model="models of increasing complexity, such as polynomials of degree 0 to 9",
     strategy="least structural risk R_emp + λJ, or least error on rows held out",
-    texts=["000 ch. 1, 1.4.2, 1.5", "001 ch. 1"],
+    texts=["Li ch. 1, 1.4.2, 1.5", "Machine Learning in Depth ch. 1"],
     peers=["sklearn.model_selection.validation_curve"],
 )
 def complexity_curve(

@@ -26,7 +26,7 @@ from tercet.core.meta import rows_at
     task="model selection",
     model="each row predicted by the model of all others",
     strategy="f₋ᵢ(xᵢ) = yᵢ − (yᵢ − fᵢ) / (1 − Hᵢᵢ) for linear smoothers; the other rows as neighbours",
-    texts=["000 ch. 1, 1.5.2", "001 ch. 1", "004 ch. 2, 2.2"],
+    texts=["Li ch. 1, 1.5.2", "Machine Learning in Depth ch. 1", "Studies ML ch. 2, 2.2"],
     peers=["sklearn.model_selection.LeaveOneOut"],
 )
 def leave_one_out(estimator: Any, X: Any, y: Any, *, n_jobs: int | None = None) -> np.ndarray:

@@ -57,7 +57,7 @@ class NestedScores:
     task="model selection",
     model="a search that chooses by an inner cross-validation, on each training set of an outer one",
     strategy="mean score of what was chosen on rows that took no part in the choice",
-    texts=["000 ch. 1, 1.5.2", "001 ch. 1"],
+    texts=["Li ch. 1, 1.5.2", "Machine Learning in Depth ch. 1"],
     peers=["sklearn.model_selection.cross_validate"],
 )
 def nested_cross_validation(

@@ -20,7 +20,7 @@ from tercet.core.parameters import ArrayLike, CountOrZero, Jobs
     model="is it A? if not, is it B? ... one two-class model after the other",
     strategy="that of the estimator, on one class against those that come after it",
     algorithms="one fit for each class but the last, on fewer rows each time",
-    texts=["001 ch. 2, sec. 2.2.4"],
+    texts=["Machine Learning in Depth ch. 2, sec. 2.2.4"],
 )
 class CascadeClassifier(MetaClassifier):
     """A cascade of two-class models: A against the rest, then B against what is left, and so on.

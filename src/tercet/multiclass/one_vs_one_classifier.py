@@ -32,7 +32,7 @@ from tercet.core.parameters import Jobs, check_parameters
     model="the class with most votes of N(N-1)/2 two-class models; ties by the sum of confidences",
     strategy="that of the estimator, on the rows of two classes",
     algorithms="one fit for each pair of classes",
-    texts=["002 ch. 1, 1.8"],
+    texts=["watermelon notes ch. 1, 1.8"],
     peers=["sklearn.multiclass.OneVsOneClassifier"],
 )
 class OneVsOneClassifier(MetaClassifier):

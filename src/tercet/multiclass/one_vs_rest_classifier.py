@@ -33,7 +33,7 @@ from tercet.core.parameters import CountOrZero, Jobs, check_parameters
     model="the class whose two-class model has the highest score",
     strategy="that of the estimator, on one class against all others",
     algorithms="one fit for each class",
-    texts=["002 ch. 1, 1.8"],
+    texts=["watermelon notes ch. 1, 1.8"],
     peers=["sklearn.multiclass.OneVsRestClassifier"],
 )
 class OneVsRestClassifier(MetaClassifier):

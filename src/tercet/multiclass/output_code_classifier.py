@@ -28,7 +28,7 @@ from tercet.multiclass.output_codes import Decoding, Loss, code_distances, code_
         "one-vs-one": "each pair of classes, the others unused",
         "one-vs-rest": "each class against all others",
     },
-    texts=["002 ch. 1, 1.8"],
+    texts=["watermelon notes ch. 1, 1.8"],
     peers=["sklearn.multiclass.OutputCodeClassifier"],
 )
 class OutputCodeClassifier(MetaClassifier):

@@ -19,7 +19,7 @@ from tercet.core.steps import Fit
     model="y'/(1-y') = y/(1-y) · m⁻/m⁺; positive if y' > 1/2",
     strategy="that of the estimator; costs come in after it has learned",
     algorithms="one fit on the data as it is",
-    texts=["002 ch. 1, eq. 1.30, 1.31"],
+    texts=["watermelon notes ch. 1, eq. 1.30, 1.31"],
     peers=[
         "sklearn.model_selection.FixedThresholdClassifier",
         "sklearn.model_selection.TunedThresholdClassifierCV",
@@ -141,7 +141,7 @@ class ThresholdMovingClassifier(MetaClassifier):
     zh="再缩放",
     task="classification",
     model="y'/(1-y') = y/(1-y) · m⁻/m⁺",
-    texts=["002 ch. 1, eq. 1.31"],
+    texts=["watermelon notes ch. 1, eq. 1.31"],
 )
 def rescale(proba: Any, weight: Any) -> np.ndarray:
     """Probabilities with the odds of each class multiplied by its weight.

@@ -28,7 +28,7 @@ from tercet.naive_bayes.semi_naive_bayes import SemiNaiveBayes
     model="P(c | x) ∝ Σ_i P(c, x_i) Π_j P(x_j | c, x_i) over the columns i whose value came often enough",
     strategy="maximum posterior probability, with Laplace's correction",
     algorithms="count every two values in every class",
-    texts=["002 ch. 5, eq. 5.8"],
+    texts=["watermelon notes ch. 5, eq. 5.8"],
     peers=["weka.classifiers.bayes.AODE"],
 )
 class AODE(PartialFitMixin, SemiNaiveBayes):

@@ -21,7 +21,7 @@ from tercet.naive_bayes.decision_theory import bayes_decision, check_costs, cond
     model="h*(x) = argmin_i Σ_j λ_ij P(c_j | x), or no decision where that costs more than to refuse",
     strategy="that of the estimator; costs come in after it has learned",
     algorithms="one fit on the data as it is",
-    texts=["002 ch. 5, eq. 5.2, 5.3", "000 ch. 4, sec. 4.1.2"],
+    texts=["watermelon notes ch. 5, eq. 5.2, 5.3", "Li ch. 4, sec. 4.1.2"],
     peers=["sklearn.model_selection.TunedThresholdClassifierCV"],
 )
 class BayesDecisionClassifier(MetaClassifier):

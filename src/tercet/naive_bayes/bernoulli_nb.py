@@ -23,7 +23,7 @@ from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB
     model="P(c | x) ∝ P(c) Π_j θ_cj^x_j (1-θ_cj)^(1-x_j), x_j in {0, 1}",
     strategy="maximum likelihood (alpha = 0) or its Bayesian estimate with alpha added to both counts",
     algorithms="counts by class, in one pass",
-    texts=["002 ch. 5, sec. 5.3, 5.4", "000 ch. 4, sec. 4.2.1, 4.2.3"],
+    texts=["watermelon notes ch. 5, sec. 5.3, 5.4", "Li ch. 4, sec. 4.2.1, 4.2.3"],
     peers=["sklearn.naive_bayes.BernoulliNB"],
 )
 class BernoulliNB(DiscreteNB):
@@ -36,7 +36,7 @@ class BernoulliNB(DiscreteNB):
     Parameters
     ----------
     alpha : float or array of shape (n_features,), default=1.0
-        What is added to the counts of 1 and of 0 (the λ of 000 ch. 4): 1 is Laplace's smoothing, 0 maximum
+        What is added to the counts of 1 and of 0 (the λ of Li ch. 4): 1 is Laplace's smoothing, 0 maximum
         likelihood.
     force_alpha : bool, default=True
         If False, an alpha below 1e-10 is raised to that.

@@ -1,4 +1,4 @@
-"""Naive Bayes for categories (朴素贝叶斯法): the tables of 000 ch. 4."""
+"""Naive Bayes for categories (朴素贝叶斯法): the tables of Li ch. 4."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ MAX_INTEGER = 1000  # a column of integers up to this has all values in between,
     loss="log",
     convex=False,
     algorithms="count the values of each column in each class",
-    texts=["000 ch. 4, Alg 4.1, eq. 4.1-4.11", "001 ch. 1, 1.4", "002 ch. 5, eq. 5.6-5.7"],
+    texts=[
+        "Li ch. 4, Alg 4.1, eq. 4.1-4.11",
+        "Machine Learning in Depth ch. 1, 1.4",
+        "watermelon notes ch. 5, eq. 5.6-5.7",
+    ],
     peers=["sklearn.naive_bayes.CategoricalNB"],
 )
 class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):

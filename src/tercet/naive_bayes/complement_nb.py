@@ -24,7 +24,7 @@ from tercet.naive_bayes.multinomial_nb import log_known_share
     model="f(x) = argmin_c Σ_j x_j log θ_~cj, θ_~c of the rows that are not in class c",
     strategy="maximum likelihood (alpha = 0) or its Bayesian estimate with alpha added to every count",
     algorithms="sums of the counts by class, in one pass",
-    texts=["002 ch. 5, sec. 5.3, 5.4"],
+    texts=["watermelon notes ch. 5, sec. 5.3, 5.4"],
     peers=["sklearn.naive_bayes.ComplementNB"],
 )
 class ComplementNB(DiscreteNB):

@@ -14,7 +14,11 @@ from tercet.core.catalog import method
     zh="贝叶斯公式",
     task="classification",
     model="P(c | x) = P(c) P(x | c) / Σ_c P(c) P(x | c)",
-    texts=["002 ch. 5, eq. 5.1", "000 ch. 4, eq. 4.4, 4.5", "001 ch. 1, sec. 1.3.4"],
+    texts=[
+        "watermelon notes ch. 5, eq. 5.1",
+        "Li ch. 4, eq. 4.4, 4.5",
+        "Machine Learning in Depth ch. 1, sec. 1.3.4",
+    ],
 )
 def posterior(prior: Array, likelihood: Array) -> np.ndarray:
     """Bayes' theorem: the probabilities of the classes after x was seen.
@@ -54,7 +58,7 @@ def posterior(prior: Array, likelihood: Array) -> np.ndarray:
     zh="条件风险",
     task="classification",
     model="R(i | x) = Σ_j λ_ij P(c_j | x)",
-    texts=["002 ch. 5, eq. 5.2"],
+    texts=["watermelon notes ch. 5, eq. 5.2"],
 )
 def conditional_risk(posterior: Array, costs: Array | None = None) -> np.ndarray:
     """The expected cost of each decision.
@@ -86,7 +90,7 @@ def conditional_risk(posterior: Array, costs: Array | None = None) -> np.ndarray
     task="classification",
     model="h*(x) = argmin_i R(i | x); argmax_c P(c | x) where every error costs the same",
     strategy="least expected cost",
-    texts=["002 ch. 5, eq. 5.3", "000 ch. 4, sec. 4.1.2"],
+    texts=["watermelon notes ch. 5, eq. 5.3", "Li ch. 4, sec. 4.1.2"],
 )
 def bayes_decision(posterior: Array, costs: Array | None = None, reject: float | None = None) -> np.ndarray:
     """The decision of least expected cost, or none where even that costs more than not to decide.
@@ -122,7 +126,7 @@ def bayes_decision(posterior: Array, costs: Array | None = None, reject: float |
     task="classification",
     model="R* = E_x min_i R(i | x)",
     strategy="least expected cost",
-    texts=["002 ch. 5, eq. 5.3"],
+    texts=["watermelon notes ch. 5, eq. 5.3"],
 )
 def bayes_risk(
     posterior: Array, costs: Array | None = None, reject: float | None = None, weight: Array | None = None

@@ -33,7 +33,7 @@ LEAST_VARIANCE = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)  # 
     model="P(c | x) ∝ P(c) Π_j N(x_j; μ_cj, σ²_cj)",
     strategy="maximum likelihood (ddof = 0) or unbiased variances (ddof = 1)",
     algorithms="means and squares by class, in two passes",
-    texts=["002 ch. 5, sec. 5.3, 5.4, eq. 5.7"],
+    texts=["watermelon notes ch. 5, sec. 5.3, 5.4, eq. 5.7"],
     peers=["sklearn.naive_bayes.GaussianNB"],
 )
 class GaussianNB(PartialFitMixin, BayesClassifier):
@@ -151,7 +151,7 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
             )
 
     def _estimate(self, mean: np.ndarray, X: np.ndarray) -> None:
-        """μ_cj and σ²_cj (002 sec. 5.3) from the sums; of all classes where a class has no known value."""
+        """μ_cj and σ²_cj (watermelon notes sec. 5.3) from the sums; of all classes where one has no value."""
         known, column = self.known_count_, self.known_count_.sum(axis=0)
         share = np.divide(known, column, out=np.zeros_like(known), where=column > 0)
         overall_mean = (share * mean).sum(axis=0)

@@ -24,7 +24,7 @@ from tercet.naive_bayes.semi_naive_bayes import SemiNaiveBayes
     model="P(c | x) ∝ P(c) Π_i P(x_i | c, pa_i), every column with up to k parents",
     strategy="parents of greatest conditional mutual information, I(x_i; x_j | c)",
     algorithms="columns by I(x_i; c), each with the k best of those before it (Sahami)",
-    texts=["002 ch. 5, eq. 5.8"],
+    texts=["watermelon notes ch. 5, eq. 5.8"],
 )
 class KDB(SemiNaiveBayes):
     """k-dependence Bayes classifier: between naive Bayes (k = 0) and the full joint distribution.

@@ -34,7 +34,7 @@ NEGLIGIBLE = 75.0  # a term whose exponent is so far below the greatest adds not
     model="P(c | x) ∝ P(c) Π_j f_cj(x_j), f_cj(x) = Σ_i w_i K((x - x_ij) / h_cj) / (h_cj Σ_i w_i)",
     strategy="maximum posterior probability, each density a sum of kernels",
     algorithms="sums over the points nearby; tables where there are many",
-    texts=["002 ch. 5, sec. 5.3"],
+    texts=["watermelon notes ch. 5, sec. 5.3"],
     peers=["weka.classifiers.bayes.NaiveBayes -K"],
 )
 class KernelDensityNB(BayesClassifier):

@@ -32,7 +32,7 @@ NAMES = ("gaussian", "kde", "bernoulli", "categorical", "multinomial")
     model="P(c | x) ∝ P(c) Π_j P_j(x_j | c), each column with a distribution of its own",
     strategy="maximum posterior probability; maximum likelihood or Laplace's correction",
     algorithms="one pass over the columns of each distribution",
-    texts=["002 ch. 5, sec. 5.3, eq. 5.7", "000 ch. 4, Alg 4.1"],
+    texts=["watermelon notes ch. 5, sec. 5.3, eq. 5.7", "Li ch. 4, Alg 4.1"],
 )
 class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
     """Naive Bayes for mixed columns: numbers, categories, yes or no, counts, side by side.

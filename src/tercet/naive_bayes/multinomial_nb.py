@@ -24,7 +24,7 @@ from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB, log_shares
     model="P(c | x) ∝ P(c) Π_j θ_cj^x_j",
     strategy="maximum likelihood (alpha = 0) or its Bayesian estimate with alpha added to every count",
     algorithms="sums of the counts by class, in one pass",
-    texts=["002 ch. 5, sec. 5.3, 5.4", "000 ch. 4, sec. 4.2.1, 4.2.3"],
+    texts=["watermelon notes ch. 5, sec. 5.3, 5.4", "Li ch. 4, sec. 4.2.1, 4.2.3"],
     peers=["sklearn.naive_bayes.MultinomialNB"],
 )
 class MultinomialNB(DiscreteNB):
@@ -38,7 +38,7 @@ class MultinomialNB(DiscreteNB):
     Parameters
     ----------
     alpha : float or array of shape (n_features,), default=1.0
-        What is added to every count (the λ of 000 ch. 4): 1 is Laplace's smoothing, 0 maximum likelihood.
+        What is added to every count (the λ of Li ch. 4): 1 is Laplace's smoothing, 0 maximum likelihood.
     force_alpha : bool, default=True
         If False, an alpha below 1e-10 is raised to that.
     fit_prior : bool, default=True

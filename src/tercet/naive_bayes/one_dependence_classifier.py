@@ -22,7 +22,7 @@ from tercet.naive_bayes.semi_naive_bayes import SemiNaiveBayes
     model="P(c | x) ∝ P(c) Π_i P(x_i | c, pa_i), pa_i the one parent of column i, if it has one",
     strategy="maximum posterior probability, with Laplace's correction",
     algorithms="count every value with its parent's in every class",
-    texts=["002 ch. 5, eq. 5.8"],
+    texts=["watermelon notes ch. 5, eq. 5.8"],
 )
 class OneDependenceClassifier(PartialFitMixin, SemiNaiveBayes):
     """One-dependence estimator with parents that you give: P(c) Π_i P(x_i | c, pa_i).

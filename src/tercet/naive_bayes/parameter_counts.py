@@ -1,4 +1,4 @@
-"""How many probabilities a model of categories has (000 ch. 4.1.1)."""
+"""How many probabilities a model of categories has (Li ch. 4.1.1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ParameterCounts(NamedTuple):
     zh="朴素贝叶斯的参数个数",
     task="theory",
     model="K Π_j S_j conditional probabilities in full, K Σ_j S_j when columns are independent within classes",
-    texts=["000 ch. 4, 4.1.1"],
+    texts=["Li ch. 4, 4.1.1"],
 )
 def parameter_counts(sizes: Sequence[int], n_classes: int) -> ParameterCounts:
     """Number of conditional probabilities P(x | c) in full, and when columns are independent within the classes.

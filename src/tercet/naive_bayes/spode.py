@@ -33,7 +33,7 @@ TINY = 1e-300  # for logarithms of what may be 0
     model="P(c | x) ∝ P(c, x_p) Π_j P(x_j | c, x_p), p the super-parent",
     strategy="maximum posterior probability, with Laplace's correction",
     algorithms="count every two values in every class; the parent by cross-validation",
-    texts=["002 ch. 5, eq. 5.8"],
+    texts=["watermelon notes ch. 5, eq. 5.8"],
 )
 class SPODE(SemiNaiveBayes):
     """Super-parent one-dependence estimator: all columns depend on the class and on one of them.

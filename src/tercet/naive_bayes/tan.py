@@ -23,7 +23,7 @@ from tercet.naive_bayes.semi_naive_bayes import SemiNaiveBayes
     model="P(c | x) ∝ P(c) Π_i P(x_i | c, pa_i), the parents a tree",
     strategy="the tree of greatest likelihood: the one with most conditional mutual information I(x_i; x_j | c)",
     algorithms="maximum spanning tree (Prim), directed away from the root",
-    texts=["002 ch. 5, eq. 5.8"],
+    texts=["watermelon notes ch. 5, eq. 5.8"],
     peers=["weka.classifiers.bayes.net.search.local.TAN", "pgmpy.estimators.TreeSearch"],
 )
 class TAN(SemiNaiveBayes):

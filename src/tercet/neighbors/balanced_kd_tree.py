@@ -1,4 +1,4 @@
-"""The balanced kd-tree of the text in plain form, with a trace of its search (000 Alg 3.2 and 3.3)."""
+"""The balanced kd-tree of the text in plain form, with a trace of its search (Li Alg 3.2 and 3.3)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Trace:
     model="a binary tree with a row in each node, which cuts its hyper-rectangle in two",
     strategy="visit only the hyper-rectangles that meet the ball around the query",
     algorithms="depth j cuts coordinate j mod d at the median; descend to a leaf, then back up to the root",
-    texts=["000 ch. 3, Alg 3.2, 3.3", "000 ch. 3, Ex 3.2, 3.3"],
+    texts=["Li ch. 3, Alg 3.2, 3.3", "Li ch. 3, Ex 3.2, 3.3"],
 )
 class BalancedKDTree:
     """The text's kd-tree, built and searched step by step; `KDTree` is the fast one.

@@ -24,7 +24,7 @@ from tercet.neighbors.neighbors_classifier import NeighborsClassifier
         "ball_tree": "neighbours by a ball tree",
         "brute": "neighbours by a linear scan",
     },
-    texts=["000 ch. 3, Alg 3.1", "002 ch. 8, 8.1"],
+    texts=["Li ch. 3, Alg 3.1", "watermelon notes ch. 8, 8.1"],
     peers=["sklearn.neighbors.KNeighborsClassifier"],
 )
 class KNeighborsClassifier(KNeighborsMixin, NeighborsClassifier):

@@ -26,7 +26,7 @@ from tercet.neighbors.neighbors_regressor import NeighborsRegressor
         "kd_tree": "neighbours by a kd-tree, once for all k",
         "brute": "neighbours by a linear scan, once for all k",
     },
-    texts=["000 ch. 3, 3.2.3"],
+    texts=["Li ch. 3, 3.2.3"],
     peers=["sklearn.model_selection.GridSearchCV"],
 )
 class KNeighborsRegressorCV(KNeighborsMixin, NeighborsRegressor):

@@ -37,7 +37,7 @@ POWERS = {
     model="a binary tree: each node cuts space at the median of its rows, in the coordinate where they differ most",
     strategy="visit only the branches that the ball around the query meets",
     algorithms="descend to the query's leaf, then back up; branches beyond the farthest neighbour are pruned",
-    texts=["000 ch. 3, Alg 3.2, 3.3"],
+    texts=["Li ch. 3, Alg 3.2, 3.3"],
     peers=["scipy.spatial.cKDTree", "sklearn.neighbors.KDTree", "pykdtree"],
 )
 class KDTree(SearchTree):

@@ -32,7 +32,7 @@ FEW = 32  # prototypes from which on a search by matrix products is faster
         "lvq2.1": "both of the two nearest move, where one is right, one wrong and the row lies between them",
         "glvq": "stochastic gradient descent on the relative distances from the nearest right and wrong prototype",
     },
-    texts=["002 ch. 7, Fig 9.4"],
+    texts=["watermelon notes ch. 7, Fig 9.4"],
 )
 class LVQ(Classifier):
     """Learning vector quantisation: the label of the nearest prototype.

@@ -17,7 +17,7 @@ Ties = Literal["smallest", "nearest"]
     task="classification",
     model="the class of most neighbours",
     strategy="least local error rate, 1 - (1/k) Σ I(y_i = c)",
-    texts=["000 ch. 3, 3.2.4"],
+    texts=["Li ch. 3, 3.2.4"],
 )
 def vote(labels: Any, weights: Any = None, *, ties: Ties = "smallest") -> tuple[Any, float]:
     """Majority vote of a neighbourhood, and the share of its labels that the winner is wrong about.

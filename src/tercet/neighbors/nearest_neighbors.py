@@ -28,7 +28,7 @@ from tercet.neighbors.base import (
         "ball_tree": "a ball tree over the rows; whole balls are pruned",
         "brute": "a linear scan: distances to all rows, by products of blocks",
     },
-    texts=["000 ch. 3, 3.3"],
+    texts=["Li ch. 3, 3.3"],
     peers=["sklearn.neighbors.NearestNeighbors", "scipy.spatial.cKDTree", "faiss.IndexFlatL2"],
 )
 class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin):

@@ -26,7 +26,7 @@ from tercet.neighbors.neighbors_classifier import NeighborsClassifier
         "ball_tree": "neighbours by a ball tree",
         "brute": "neighbours by a linear scan",
     },
-    texts=["000 ch. 3, 3.1"],
+    texts=["Li ch. 3, 3.1"],
     peers=["sklearn.neighbors.RadiusNeighborsClassifier"],
 )
 class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):

@@ -24,7 +24,7 @@ from tercet.neighbors.neighbors_regressor import NeighborsRegressor
         "ball_tree": "neighbours by a ball tree",
         "brute": "neighbours by a linear scan",
     },
-    texts=["000 ch. 3, 3.1"],
+    texts=["Li ch. 3, 3.1"],
     peers=["sklearn.neighbors.RadiusNeighborsRegressor"],
 )
 class RadiusNeighborsRegressor(RadiusNeighborsMixin, NeighborsRegressor):

@@ -38,7 +38,7 @@ class VoronoiCells(NamedTuple):
     model="the cell of x_i: all points that are nearer to x_i than to any other row; y_i holds in it",
     strategy="the nearest neighbour alone decides",
     algorithms="the Voronoi diagram of the rows and of their images in the sides of a box",
-    texts=["000 ch. 3, 3.2.1, Fig 3.1"],
+    texts=["Li ch. 3, 3.2.1, Fig 3.1"],
     peers=["scipy.spatial.Voronoi"],
 )
 def voronoi_cells(X: Any, y: Any = None, bounds: Any = None) -> VoronoiCells:

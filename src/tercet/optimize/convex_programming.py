@@ -126,7 +126,7 @@ class ConvexProblem:
     model="x",
     strategy="f(x) subject to c_i(x) <= 0, h_j(x) = 0, f and c_i convex, h_j affine",
     algorithms="primal-dual interior point method: Newton's method on the relaxed KKT conditions",
-    texts=["000 app. C, eq. C.1-C.3, Thm C.3"],
+    texts=["Li app. C, eq. C.1-C.3, Thm C.3"],
     peers=["cvxopt.solvers.cp"],
 )
 def solve_convex(

@@ -23,7 +23,7 @@ UNBOUNDED = 1e12  # a coordinate or f this large means that f is unbounded above
     model="f(x)",
     strategy="a maximum of f; the global one where f is concave and smooth",
     algorithms="one variable after the other is set to its best value, the others fixed",
-    texts=["001 ch. 4, sec. 4.4.2"],
+    texts=["Machine Learning in Depth ch. 4, sec. 4.4.2"],
 )
 def coordinate_ascent(
     fun: Any,

@@ -55,7 +55,7 @@ Order = Callable[[int], np.ndarray]
     model="w, sparse",
     strategy="mean squared error / 2 + l1 |w|_1 + l2 |w|^2 / 2",
     algorithms="one coordinate at a time, in closed form, inside a growing working set",
-    texts=["002 ch. 10, eq. 10.7", "001 ch. 4, sec. 4.4.2"],
+    texts=["watermelon notes ch. 10, eq. 10.7", "Machine Learning in Depth ch. 4, sec. 4.4.2"],
     peers=["sklearn.linear_model.enet_path", "skglm.solvers.AndersonCD"],
 )
 def coordinate_descent(

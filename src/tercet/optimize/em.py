@@ -115,11 +115,11 @@ class EMResult:
         "gem3": "argmax of Q over one part of θ after the other (GEM algorithm 3)",
     },
     texts=[
-        "000 ch. 9, Alg 9.1, 9.3, 9.4, 9.5, Thm 9.1-9.4",
-        "000 ch. 20, Alg 20.3",
-        "001 ch. 5",
-        "002 ch. 5, eq. 5.14, 5.15",
-        "002 ch. 12, eq. 12.20-12.22",
+        "Li ch. 9, Alg 9.1, 9.3, 9.4, 9.5, Thm 9.1-9.4",
+        "Li ch. 20, Alg 20.3",
+        "Machine Learning in Depth ch. 5",
+        "watermelon notes ch. 5, eq. 5.14, 5.15",
+        "watermelon notes ch. 12, eq. 12.20-12.22",
     ],
 )
 def em(
@@ -239,7 +239,7 @@ def em(
     model="P(Y, Z | θ), Y observed, Z latent",
     strategy="the highest of several local maxima of the likelihood",
     algorithms="EM from each of several starts",
-    texts=["000 ch. 9, 9.2"],
+    texts=["Li ch. 9, 9.2"],
 )
 def em_restarts(
     model: Any,

@@ -1,4 +1,4 @@
-"""Functions of EM theory: Q, H, the lower bound B and F (000 ch. 9).
+"""Functions of EM theory: Q, H, the lower bound B and F (Li ch. 9).
 
 All are computed from the complete-data log-likelihood: `log_joint(theta)`, of shape (n, K), is
 log P(y_j, z_j = k | θ) for each row and each value of the latent variable, with 0 log 0 = 0.
@@ -44,7 +44,7 @@ def latent_posterior(log_joint: Joint, theta: Any) -> np.ndarray:
     task="information",
     model="Q(θ, θ_i) = E[log P(Y, Z | θ) | Y, θ_i]",
     strategy="the expected log-likelihood of the complete data",
-    texts=["000 ch. 9, Def 9.1, eq. 9.11", "002 ch. 5, eq. 5.14"],
+    texts=["Li ch. 9, Def 9.1, eq. 9.11", "watermelon notes ch. 5, eq. 5.14"],
 )
 def q_function(log_joint: Joint, theta: Any, given: Any, sample_weight: Any = None) -> float:
     """The function Q(θ, θ_i) of EM: the complete data's log-likelihood, as θ_i expects it.
@@ -75,7 +75,7 @@ def q_function(log_joint: Joint, theta: Any, given: Any, sample_weight: Any = No
     task="information",
     model="H(θ, θ_i) = E[log P(Z | Y, θ) | Y, θ_i]",
     strategy="what Q has beyond the log-likelihood: L(θ) = Q(θ, θ_i) - H(θ, θ_i)",
-    texts=["000 ch. 9, eq. 9.19, 9.20"],
+    texts=["Li ch. 9, eq. 9.19, 9.20"],
 )
 def h_function(log_joint: Joint, theta: Any, given: Any, sample_weight: Any = None) -> float:
     """The function H(θ, θ_i) of EM, highest at θ = θ_i; the parameters are those of `q_function`.
@@ -96,7 +96,11 @@ def h_function(log_joint: Joint, theta: Any, given: Any, sample_weight: Any = No
     task="information",
     model="B(θ, θ_i) = L(θ_i) + E[log P(Y, Z | θ) - log P(Y, Z | θ_i) | Y, θ_i]",
     strategy="a lower bound of L(θ) by Jensen's inequality, which it touches at θ_i",
-    texts=["000 ch. 9, eq. 9.13-9.17", "001 ch. 5", "002 ch. 12, eq. 12.20-12.22"],
+    texts=[
+        "Li ch. 9, eq. 9.13-9.17",
+        "Machine Learning in Depth ch. 5",
+        "watermelon notes ch. 12, eq. 12.20-12.22",
+    ],
 )
 def lower_bound(log_joint: Joint, theta: Any, given: Any, sample_weight: Any = None) -> float:
     """EM's lower bound B(θ, θ_i) of the log-likelihood; the parameters are those of `q_function`.
@@ -121,7 +125,7 @@ def lower_bound(log_joint: Joint, theta: Any, given: Any, sample_weight: Any = N
     task="information",
     model="F(P̃, θ) = E_P̃[log P(Y, Z | θ)] + H(P̃)",
     strategy="maximal where P̃ = P(Z | Y, θ), and equal to L(θ) there",
-    texts=["000 ch. 9, Def 9.3, eq. 9.33, Lemma 9.1, 9.2"],
+    texts=["Li ch. 9, Def 9.3, eq. 9.33, Lemma 9.1, 9.2"],
 )
 def f_function(log_joint: Joint, distribution: Any, theta: Any, sample_weight: Any = None) -> float:
     """The function F(P̃, θ), whose maximisation by turns is EM: L(θ) less the divergence of the posterior from P̃.

@@ -14,7 +14,7 @@ __all__ = ["ewma", "ewma_weights"]
     zh="指数加权移动平均",
     task="optimisation",
     model="v_t = (1 - beta) sum of beta^(t - i) g_i",
-    texts=["000 ch. 29, sec. 29.2, eq. 29.4, 29.7"],
+    texts=["Li ch. 29, sec. 29.2, eq. 29.4, 29.7"],
     peers=["pandas.DataFrame.ewm"],
 )
 def ewma(values: ArrayLike, beta: float, *, bias_correction: bool = False) -> np.ndarray:
@@ -50,7 +50,7 @@ def ewma(values: ArrayLike, beta: float, *, bias_correction: bool = False) -> np
 
 
 def ewma_weights(n: int, beta: float) -> np.ndarray:
-    """Weights (1 - beta) beta^(n - i) of the n values in their last average, first to last (000 eq. 29.4).
+    """Weights (1 - beta) beta^(n - i) of the n values in their last average, first to last (Li eq. 29.4).
 
     Examples
     --------

@@ -22,7 +22,7 @@ from tercet.optimize.objective import as_objective
     model="f(x)",
     strategy="the global minimum of f",
     algorithms="random moves; a worse one is accepted with probability exp(-Δf/T), T falls",
-    texts=["002 ch. 3"],
+    texts=["watermelon notes ch. 3"],
     peers=["scipy.optimize.dual_annealing"],
 )
 @takes_shared_options
@@ -106,7 +106,7 @@ def simulated_annealing(
     model="f(x)",
     strategy="a low minimum of f",
     algorithms="gradient steps with decaying random noise",
-    texts=["002 ch. 3"],
+    texts=["watermelon notes ch. 3"],
 )
 @takes_shared_options
 def noisy_descent(
@@ -174,7 +174,7 @@ def noisy_descent(
     model="f(x) on a box, or on vectors of bits",
     strategy="the global minimum of f",
     algorithms="tournament selection, crossover, mutation, elitism",
-    texts=["002 ch. 3"],
+    texts=["watermelon notes ch. 3"],
     peers=["scipy.optimize.differential_evolution"],
 )
 @takes_shared_options

@@ -36,7 +36,7 @@ class SteepestDescent(DescentMethod):
     model="f(x), differentiable",
     strategy="a local minimum of f; the global one where f is convex",
     algorithms="x + λp with p = -g(x) and λ from a line search, or fixed",
-    texts=["000 app. A, Alg A.1", "001 ch. 2", "004 ch. 5"],
+    texts=["Li app. A, Alg A.1", "Machine Learning in Depth ch. 2", "Studies ML ch. 5"],
     peers=["scipy.optimize.minimize"],
 )
 @takes_shared_options

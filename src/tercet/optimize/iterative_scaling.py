@@ -31,7 +31,7 @@ BLOCK_SIZE = 1 << 18  # terms at a time: they stay in the cache, and interrupts 
     model="P(y|x) = exp(sum of w_i f_i(x, y)) / Z(x)",
     strategy="log-likelihood, by maximising a lower bound that separates over the features",
     algorithms={"iis": "improved iterative scaling", "gis": "generalised iterative scaling"},
-    texts=["000 ch. 6, Alg 6.1", "001 ch. 6"],
+    texts=["Li ch. 6, Alg 6.1", "Machine Learning in Depth ch. 6"],
     peers=["nltk MaxentClassifier"],
 )
 def iterative_scaling(

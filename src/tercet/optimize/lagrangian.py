@@ -30,7 +30,7 @@ UNBOUNDED_NORM = 1e8  # an iterate this large means that L is unbounded below
 
 @dataclass(frozen=True)
 class KKT:
-    """Residuals of the Karush-Kuhn-Tucker conditions (000 eq. C.21-C.25); all are 0 at a solution.
+    """Residuals of the Karush-Kuhn-Tucker conditions (Li eq. C.21-C.25); all are 0 at a solution.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class KKT:
 
 @dataclass(frozen=True)
 class DualityGap:
-    """Primal and dual values, dual <= optimum <= primal (000 Thm C.1); a zero gap proves optimality.
+    """Primal and dual values, dual <= optimum <= primal (Li Thm C.1); a zero gap proves optimality.
 
     Examples
     --------
@@ -87,10 +87,10 @@ class DualityGap:
     task="optimisation",
     model="L(x, alpha, beta) = f + sum alpha_i c_i + sum beta_j h_j",
     strategy="max over alpha >= 0, beta of min over x of L",
-    texts=["000 app. C", "000 ch. 7, eq. 7.15-7.18", "001 ch. 4, sec. 4.3.1, 4.7.1"],
+    texts=["Li app. C", "Li ch. 7, eq. 7.15-7.18", "Machine Learning in Depth ch. 4, sec. 4.3.1, 4.7.1"],
 )
 class Lagrangian:
-    """The generalised Lagrange function of a constrained problem (广义拉格朗日函数; 000 eq. C.4).
+    """The generalised Lagrange function of a constrained problem (广义拉格朗日函数; Li eq. C.4).
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Lagrangian:
         return sum(parts, start=self._f.gradient(x))
 
     def theta_P(self, x: ArrayLike, tol: float = 1e-9) -> float:
-        """sup of L over the multipliers: f(x) where x is feasible to a tolerance, else infinity (000 eq. C.7)."""
+        """sup of L over the multipliers: f(x) where x is feasible to a tolerance, else infinity (Li eq. C.7)."""
         c, h = self.constraints(x)
         feasible = c.max(initial=0.0) <= tol and np.abs(h).max(initial=0.0) <= tol
         return self._f.value(_vector(x)) if feasible else math.inf
@@ -166,7 +166,7 @@ class Lagrangian:
         return result.x if np.abs(result.x).max() < UNBOUNDED_NORM else None
 
     def theta_D(self, alpha: ArrayLike = (), beta: ArrayLike = (), *, x0: ArrayLike) -> float:
-        """The dual function inf over x of L (000 eq. C.10), -infinity when L is unbounded below.
+        """The dual function inf over x of L (Li eq. C.10), -infinity when L is unbounded below.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Lagrangian:
         return -math.inf if x is None else self.value(x, alpha, beta)
 
     def kkt(self, x: ArrayLike, alpha: ArrayLike = (), beta: ArrayLike = ()) -> KKT:
-        """The residuals of the KKT conditions (000 Thm C.3)."""
+        """The residuals of the KKT conditions (Li Thm C.3)."""
         alpha, beta = self._multipliers(alpha, beta)
         c, h = self.constraints(x)
         return KKT(self.gradient(x, alpha, beta), alpha * c, np.maximum(c, 0.0), np.maximum(-alpha, 0.0), h)
@@ -189,11 +189,11 @@ class Lagrangian:
         return DualityGap(self.theta_P(x), self.theta_D(alpha, beta, x0=x))
 
     def solve(self, x0: ArrayLike, tol: float = 1e-9, max_iter: int = 200) -> optimize.OptimizeResult:
-        """Solve the primal and the dual problem of a convex program (000 eq. C.11-C.14).
+        """Solve the primal and the dual problem of a convex program (Li eq. C.11-C.14).
 
         The solution of the KKT conditions, by an interior point method (`solve_convex`). For convex problems under
         Slater's condition its x solves the primal problem, its multipliers the dual one, and both have one value
-        (000 Thm C.2, C.3).
+        (Li Thm C.2, C.3).
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class Lagrangian:
         )  # fmt: skip
 
     def slater(self, x0: ArrayLike, *, strict: Any = None) -> np.ndarray | None:
-        """A point that satisfies the inequalities strictly (Slater's condition; 000 Thm C.2), or None.
+        """A point that satisfies the inequalities strictly (Slater's condition; Li Thm C.2), or None.
 
         Parameters
         ----------
@@ -241,12 +241,12 @@ class Lagrangian:
     zh="Slater条件",
     task="optimisation",
     model="there is an x with c_i(x) < 0, h_j(x) = 0",
-    texts=["000 app. C, Thm C.2", "001 ch. 4, sec. 4.3.1"],
+    texts=["Li app. C, Thm C.2", "Machine Learning in Depth ch. 4, sec. 4.3.1"],
 )
 def slater(
     G: Any, h: Any = None, A: Any = None, b: Any = None, *, strict: Any = None, x0: Any = None
 ) -> np.ndarray | None:
-    """A point that satisfies convex constraints strictly, the condition for strong duality (000 Thm C.2).
+    """A point that satisfies convex constraints strictly, the condition for strong duality (Li Thm C.2).
 
     (Affine inequalities need not hold strictly for strong duality; then plain feasibility is enough.)
 

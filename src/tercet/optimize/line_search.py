@@ -318,7 +318,7 @@ def as_line_search(choice: Any) -> LineSearch:
         "armijo": "backtracking",
         "fixed": "the step that is given",
     },
-    texts=["000 app. A, Eq A.3, A.4", "000 app. B, Alg B.2, B.3"],
+    texts=["Li app. A, Eq A.3, A.4", "Li app. B, Alg B.2, B.3"],
     peers=["scipy.optimize.line_search"],
 )
 def line_search(

@@ -21,7 +21,7 @@ from tercet.optimize.minimize import minimize
     model="f(x)",
     strategy="the lowest of several local minima",
     algorithms="a local method from each of several starts",
-    texts=["001 ch. 2", "002 ch. 3"],
+    texts=["Machine Learning in Depth ch. 2", "watermelon notes ch. 3"],
     peers=["scipy.optimize.basinhopping"],
 )
 def multi_start(

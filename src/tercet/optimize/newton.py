@@ -88,7 +88,7 @@ class NewtonCG(DescentMethod):
     model="f(x), twice differentiable",
     strategy="a local minimum of f",
     algorithms="x + p with H p = -g; safeguarded by a shift of H and a line search",
-    texts=["000 app. B, Alg B.1", "001 ch. 2"],
+    texts=["Li app. B, Alg B.1", "Machine Learning in Depth ch. 2"],
     peers=["scipy.optimize.minimize"],
 )
 @takes_shared_options

@@ -120,7 +120,7 @@ def _mass(model: Any, chunk: Any) -> float:
     model="P(Y, Z | θ), Y observed, Z latent",
     strategy="maximum likelihood of Y",
     algorithms="expected statistics of batches, averaged with a decaying rate, and an M step after each batch",
-    texts=["000 ch. 9"],
+    texts=["Li ch. 9"],
 )
 def online_em(
     model: Any,

@@ -45,7 +45,7 @@ class ProximalPenalty(Protocol):
     model="x",
     strategy="f(x) + J(x), f smooth, J with a proximal step",
     algorithms={"ista": "plain proximal steps", "fista": "with Nesterov's momentum"},
-    texts=["002 ch. 10, eq. 10.8-10.13"],
+    texts=["watermelon notes ch. 10, eq. 10.8-10.13"],
     peers=["skglm.solvers.FISTA"],
 )
 @takes_shared_options

@@ -28,7 +28,7 @@ __all__ = ["solve_qp"]
     model="x",
     strategy="x'Qx / 2 + c.x subject to Gx <= h, Ax = b",
     algorithms="primal-dual interior point method, polished on the active constraints",
-    texts=["000 ch. 7, eq. 7.15-7.17", "000 app. C"],
+    texts=["Li ch. 7, eq. 7.15-7.17", "Li app. C"],
     peers=["cvxopt.solvers.qp"],
 )
 def solve_qp(

@@ -18,7 +18,7 @@ from tercet.optimize.line_search import EPS, Ray, Wolfe
 
 
 def dfp_update(G: np.ndarray, delta: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """G + δδᵀ/δᵀy - GyyᵀG/yᵀGy (000 app. B, Eq B.24).
+    """G + δδᵀ/δᵀy - GyyᵀG/yᵀGy (Li app. B, Eq B.24).
 
     Examples
     --------
@@ -33,7 +33,7 @@ def dfp_update(G: np.ndarray, delta: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def bfgs_update(B: np.ndarray, delta: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """B + yyᵀ/yᵀδ - BδδᵀB/δᵀBδ (000 app. B, Eq B.30): DFP with δ and y in each other's place.
+    """B + yyᵀ/yᵀδ - BδδᵀB/δᵀBδ (Li app. B, Eq B.30): DFP with δ and y in each other's place.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def bfgs_update(B: np.ndarray, delta: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def broyden_update(G: np.ndarray, delta: np.ndarray, y: np.ndarray, alpha: float = 0.0) -> np.ndarray:
-    """α G_DFP + (1 - α) G_BFGS (000 app. B, Eq B.31, B.32).
+    """α G_DFP + (1 - α) G_BFGS (Li app. B, Eq B.31, B.32).
 
     The two differ by a matrix of rank one: G_BFGS = G_DFP + vvᵀ with v = √(yᵀGy) (δ/δᵀy - Gy/yᵀGy).
 
@@ -136,7 +136,7 @@ class QuasiNewton(DescentMethod):
     model="f(x), differentiable",
     strategy="a local minimum of f",
     algorithms="p = -Gg, G near H⁻¹ by the DFP update",
-    texts=["000 app. B, Alg B.2", "000 ch. 6"],
+    texts=["Li app. B, Alg B.2", "Li ch. 6"],
 )
 def dfp(objective: Any, x0: Any, **options: Any) -> OptimizeResult:
     """Davidon, Fletcher and Powell's quasi-Newton method: `broyden` with alpha=1.
@@ -158,7 +158,7 @@ def dfp(objective: Any, x0: Any, **options: Any) -> OptimizeResult:
     model="f(x), differentiable",
     strategy="a local minimum of f",
     algorithms={"b": "B p = -g, B near H by the BFGS update", "inverse": "p = -Gg, G = B⁻¹"},
-    texts=["000 app. B, Alg B.3", "000 ch. 6, Alg 6.2"],
+    texts=["Li app. B, Alg B.3", "Li ch. 6, Alg 6.2"],
     peers=["scipy.optimize.minimize"],
 )
 def bfgs(
@@ -190,7 +190,7 @@ def bfgs(
     model="f(x), differentiable",
     strategy="a local minimum of f",
     algorithms="p = -Gg, G = α G_DFP + (1 - α) G_BFGS",
-    texts=["000 app. B"],
+    texts=["Li app. B"],
 )
 @takes_shared_options
 def broyden(

@@ -12,7 +12,7 @@ from tercet.core.catalog import method
 
 @dataclass(frozen=True)
 class QuasiNewtonConditions:
-    """What a quasi-Newton matrix must satisfy (000 eq. B.12-B.16, B.25).
+    """What a quasi-Newton matrix must satisfy (Li eq. B.12-B.16, B.25).
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class QuasiNewtonConditions:
     zh="拟牛顿条件",
     task="optimisation",
     model="G y = δ, or B δ = y, with δ the change of x and y that of the gradient",
-    texts=["000 app. B, eq. B.12-B.16, B.25"],
+    texts=["Li app. B, eq. B.12-B.16, B.25"],
 )
 def quasi_newton_conditions(
     matrix: Any, delta: Any, y: Any, *, form: Literal["inverse", "b"] = "inverse"

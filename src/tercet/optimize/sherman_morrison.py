@@ -13,7 +13,7 @@ from tercet.core.catalog import method
     zh="Sherman-Morrison 公式",
     task="linear algebra",
     model="(A + uvᵀ)⁻¹ = A⁻¹ - A⁻¹uvᵀA⁻¹ / (1 + vᵀA⁻¹u)",
-    texts=["000 app. B"],
+    texts=["Li app. B"],
 )
 def sherman_morrison(inverse: Any, u: Any, v: Any = None) -> np.ndarray:
     """Sherman-Morrison formula: the inverse of A + uvᵀ from that of A, in O(n²).

@@ -17,7 +17,7 @@ __all__ = ["RULES", "SGD", "AdaGrad", "Adam", "Momentum", "Nesterov", "RMSProp"]
 
 @dataclass
 class SGD:
-    """Stochastic gradient descent: theta <- theta - eta g (000 eq. 29.1); base of the other rules.
+    """Stochastic gradient descent: theta <- theta - eta g (Li eq. 29.1); base of the other rules.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class SGD:
 
 @dataclass
 class Momentum(SGD):
-    """Momentum: v <- beta1 v + (1 - beta1) g, theta <- theta - eta v (000 eq. 29.2, 29.3).
+    """Momentum: v <- beta1 v + (1 - beta1) g, theta <- theta - eta v (Li eq. 29.2, 29.3).
 
     The text's v is an average of gradients. With ``average=False`` it is a sum, v <- beta1 v + g, as in
     PyTorch: the same path at a learning rate 1 / (1 - beta1) times smaller.
@@ -184,7 +184,7 @@ class AdaptiveRule(SGD):
 
 @dataclass
 class AdaGrad(AdaptiveRule):
-    """AdaGrad: s <- s + g g, theta <- theta - eta g / sqrt(s + eps) (000 ch. 29.2).
+    """AdaGrad: s <- s + g g, theta <- theta - eta g / sqrt(s + eps) (Li ch. 29.2).
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class AdaGrad(AdaptiveRule):
 
 @dataclass
 class RMSProp(AdaptiveRule):
-    """RMSProp: s <- beta2 s + (1 - beta2) g g, theta <- theta - eta g / sqrt(s + eps) (000 eq. 29.5, 29.6).
+    """RMSProp: s <- beta2 s + (1 - beta2) g g, theta <- theta - eta g / sqrt(s + eps) (Li eq. 29.5, 29.6).
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class RMSProp(AdaptiveRule):
 
 @dataclass
 class Adam(AdaptiveRule):
-    """Adam: momentum scaled as in RMSProp, with bias correction (000 eq. 29.8-29.12).
+    """Adam: momentum scaled as in RMSProp, with bias correction (Li eq. 29.8-29.12).
 
     v / (1 - beta1^t) and s / (1 - beta2^t) enter the step; the running averages themselves stay as they are.
     (Equation 29.11 prints v_t where s_t is meant.) `bias_correction=False` leaves the correction out.

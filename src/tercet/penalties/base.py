@@ -15,7 +15,7 @@ from tercet.core.public_names import PublicPickle
 
 @dataclass(frozen=True, eq=False)
 class Penalty(PublicPickle):
-    """Penalty J(w) of a parameter vector (正则化项; 000 ch. 1, eq. 1.24; 003 ch. 5, 5.7.3).
+    """Penalty J(w) of a parameter vector (正则化项; Li ch. 1, eq. 1.24; Pattern Recognition ch. 5, 5.7.3).
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Penalty(PublicPickle):
     task="penalty",
     model="sign(w) max(|w| - t, 0)",
     strategy="the proximal step of the L1 norm",
-    texts=["002 ch. 10, eq. 10.13"],
+    texts=["watermelon notes ch. 10, eq. 10.13"],
 )
 def soft_threshold(w: ArrayLike, threshold: ArrayLike) -> np.ndarray:
     """Soft thresholding: shrink towards zero by the threshold.
@@ -108,11 +108,11 @@ def hard_threshold(w: ArrayLike, threshold: ArrayLike) -> np.ndarray:
     model="R_srm(f) = (1/N) Σ L(y_i, f(x_i)) + λ J(f)",
     strategy="its least value: structural risk minimisation; maximum a posteriori where J is -log of a prior",
     texts=[
-        "000 ch. 1, eq. 1.16, 1.24",
-        "000 ch. 12, eq. 12.4",
-        "001 ch. 1, 1.2.2",
-        "002 ch. 4, eq. 4.33",
-        "003 ch. 5, eq. 5-106",
+        "Li ch. 1, eq. 1.16, 1.24",
+        "Li ch. 12, eq. 12.4",
+        "Machine Learning in Depth ch. 1, 1.2.2",
+        "watermelon notes ch. 4, eq. 4.33",
+        "Pattern Recognition ch. 5, eq. 5-106",
     ],
 )
 def structural_risk(losses: ArrayLike, penalty_value: float, lam: float = 1.0) -> float:

@@ -18,7 +18,7 @@ from tercet.penalties.base import Penalty, hard_threshold
     task="penalty",
     model="J(w) = the number of w_j ≠ 0",
     strategy="the fewest features; not convex",
-    texts=["002 ch. 10, 10.4", "003 ch. 5, eq. 5-108"],
+    texts=["watermelon notes ch. 10, 10.4", "Pattern Recognition ch. 5, eq. 5-108"],
 )
 @dataclass(frozen=True, eq=False)
 class L0(Penalty):
@@ -52,7 +52,7 @@ class L0(Penalty):
     task="penalty",
     model="J(w) = Σ|w_j|^q, or its q-th root",
     strategy="sparse for q ≤ 1, convex for q ≥ 1",
-    texts=["003 ch. 5, eq. 5-111"],
+    texts=["Pattern Recognition ch. 5, eq. 5-111"],
     peers=["skglm.penalties.L0_5"],
 )
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from tercet.penalties.base import Penalty, soft_threshold
     zh="范数（L0、L1、L2、Lp）",
     task="penalty",
     model="‖w‖ₚ = (Σ|wⱼ|ᵖ)^(1/p); ‖w‖₀ counts the entries that are not 0",
-    texts=["002 ch. 10, 10.4", "000 ch. 1, eq. 1.25, 1.26"],
+    texts=["watermelon notes ch. 10, 10.4", "Li ch. 1, eq. 1.25, 1.26"],
     peers=["numpy.linalg.norm"],
 )
 def norm(w: ArrayLike, p: float = 2.0) -> float:
@@ -77,14 +77,19 @@ class NoPenalty(Penalty):
     task="penalty",
     model="J(w) = Σ|w_j|",
     strategy="sparse solutions: the lasso, basis pursuit; a Laplace prior on w",
-    texts=["000 ch. 1, eq. 1.26", "001 ch. 2, 2.1.4", "002 ch. 10, eq. 10.7", "003 ch. 5, eq. 5-109"],
+    texts=[
+        "Li ch. 1, eq. 1.26",
+        "Machine Learning in Depth ch. 2, 2.1.4",
+        "watermelon notes ch. 10, eq. 10.7",
+        "Pattern Recognition ch. 5, eq. 5-109",
+    ],
     peers=["skglm.penalties.L1"],
 )
 @dataclass(frozen=True, eq=False)
 class L1(Penalty):
     """Sum of absolute values, the penalty of the lasso.
 
-    As a prior on w it is Laplace with scale 1 / strength (001 ch. 2).
+    As a prior on w it is Laplace with scale 1 / strength (Machine Learning in Depth ch. 2).
 
     Examples
     --------
@@ -121,15 +126,20 @@ class L1(Penalty):
     task="penalty",
     model="J(w) = Σ w_j², or half of it",
     strategy="small coefficients: ridge, Tikhonov, weight decay; a Gaussian prior on w",
-    texts=["000 ch. 1, eq. 1.25", "001 ch. 2, 2.1.4", "002 ch. 10, eq. 10.6", "003 ch. 5, eq. 5-110"],
+    texts=[
+        "Li ch. 1, eq. 1.25",
+        "Machine Learning in Depth ch. 2, 2.1.4",
+        "watermelon notes ch. 10, eq. 10.6",
+        "Pattern Recognition ch. 5, eq. 5-110",
+    ],
     peers=["skglm.penalties.L2"],
 )
 @dataclass(frozen=True, eq=False)
 class L2(Penalty):
     """Sum of squares, the penalty of ridge regression.
 
-    With ``half=True`` half of it, as in 000 eq. 1.25. As a prior on w it is Gaussian with variance
-    1 / (2 strength), or 1 / strength when halved (001 ch. 2, which misprints the factor).
+    With ``half=True`` half of it, as in Li eq. 1.25. As a prior on w it is Gaussian with variance
+    1 / (2 strength), or 1 / strength when halved (Machine Learning in Depth ch. 2, which misprints the factor).
 
     Examples
     --------
@@ -171,7 +181,7 @@ class L2(Penalty):
     task="penalty",
     model="J(w) = α Σ|w_j| + (1 - α) Σ w_j²",
     strategy="sparse and small at once",
-    texts=["003 ch. 5, eq. 5-112"],
+    texts=["Pattern Recognition ch. 5, eq. 5-112"],
     peers=["skglm.penalties.L1_plus_L2"],
 )
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Training and test error against the complexity of a model (000 Fig 1.9)."""
+"""Training and test error against the complexity of a model (Li Fig 1.9)."""
 
 from __future__ import annotations
 

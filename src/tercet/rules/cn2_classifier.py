@@ -26,7 +26,7 @@ from tercet.rules.rule_scores import class_likelihood_ratio
         "ordered": "a list: all rows that a rule covers are removed, whatever their class",
         "unordered": "a set: class by class; only rows of the class are removed, and distributions are added up",
     },
-    texts=["002 ch. 13, sec. 13.2, 13.3"],
+    texts=["watermelon notes ch. 13, sec. 13.2, 13.3"],
     peers=["Orange CN2Learner", "Orange CN2UnorderedLearner"],
 )
 class CN2Classifier(RuleClassifier):

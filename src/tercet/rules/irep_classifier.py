@@ -19,7 +19,7 @@ from tercet.rules.rule_growth import BinaryProblem, Tests, covered, error_rate, 
     model="ordered list of rules: class <- conjunction of conditions, and a default class",
     strategy="FOIL gain of each condition; (p + (N - n)) / (P + N) of the rule on rows that it was not grown from",
     algorithms="sequential covering; each rule is pruned as soon as it is grown",
-    texts=["002 ch. 13, sec. 13.3"],
+    texts=["watermelon notes ch. 13, sec. 13.3"],
     peers=["wittgenstein.IREP"],
 )
 class IREPClassifier(ClassByClassClassifier):

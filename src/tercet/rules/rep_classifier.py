@@ -23,7 +23,7 @@ from tercet.rules.rule_growth import BinaryProblem, Tests, covered, grow_rule
     model="ordered list of rules: class <- conjunction of conditions, and a default class",
     strategy="FOIL gain of each condition; accuracy of the whole set on rows that it was not grown from",
     algorithms="sequential covering without pruning, then the best deletion of a condition or a rule, one by one",
-    texts=["002 ch. 13, sec. 13.3"],
+    texts=["watermelon notes ch. 13, sec. 13.3"],
 )
 class REPClassifier(ClassByClassClassifier):
     """Rules that are grown until they make no mistake, and then pruned together (reduced error pruning).

@@ -20,7 +20,7 @@ from tercet.rules.rule_growth import BinaryProblem, Tests, covered, error_rate, 
     model="ordered list of rules: class <- conjunction of conditions, and a default class",
     strategy="description length of the rules and of the rows that they are wrong about",
     algorithms="IREP*, then k passes in which each rule is replaced, revised or kept",
-    texts=["002 ch. 13, sec. 13.3"],
+    texts=["watermelon notes ch. 13, sec. 13.3"],
     peers=["wittgenstein.RIPPER", "weka.JRip"],
 )
 class RIPPERClassifier(ClassByClassClassifier):

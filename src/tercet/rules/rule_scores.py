@@ -22,7 +22,7 @@ def _checked(*numbers: ArrayLike) -> list[np.ndarray]:
     model="rule: head <- conjunction of conditions",
     strategy="p (log2(p / (p + n)) - log2(P / (P + N)))",
     algorithms="closed form",
-    texts=["002 ch. 13, sec. 13.2, 13.4"],
+    texts=["watermelon notes ch. 13, sec. 13.2, 13.4"],
 )
 def foil_gain(p: ArrayLike, n: ArrayLike, P: ArrayLike, N: ArrayLike) -> np.ndarray:
     """FOIL's gain: bits that a further condition saves for the positive rows which it still covers.
@@ -54,7 +54,7 @@ def foil_gain(p: ArrayLike, n: ArrayLike, P: ArrayLike, N: ArrayLike) -> np.ndar
     model="rule: head <- conjunction of conditions",
     strategy="2 (p log(p/(p+n) / (P/(P+N))) + n log(n/(p+n) / (N/(P+N))))",
     algorithms="closed form",
-    texts=["002 ch. 13, sec. 13.3"],
+    texts=["watermelon notes ch. 13, sec. 13.3"],
 )
 def likelihood_ratio_statistic(
     p: ArrayLike, n: ArrayLike, P: ArrayLike, N: ArrayLike, base: float = 2.0
@@ -100,7 +100,7 @@ def class_likelihood_ratio(counts: np.ndarray, totals: np.ndarray) -> np.ndarray
     model="rule: head <- conjunction of conditions",
     strategy="accuracy (p + (N - n)) / (P + N), or precision (p - n) / (p + n)",
     algorithms="closed form",
-    texts=["002 ch. 13, sec. 13.3"],
+    texts=["watermelon notes ch. 13, sec. 13.3"],
 )
 def pruning_value(
     p: ArrayLike, n: ArrayLike, P: ArrayLike, N: ArrayLike, metric: str = "accuracy"

@@ -29,7 +29,7 @@ RESOLUTIONS = (*PRIORITIES, "vote", "distribution")
     model="head <- condition and condition and ...; default rule where none covers",
     strategy="conflicts: order of the rules, vote, or a meta-rule",
     algorithms="the rules are looked through one after the other",
-    texts=["002 ch. 13, sec. 13.1"],
+    texts=["watermelon notes ch. 13, sec. 13.1"],
 )
 class RuleSet(Sequence):
     """Rules with a default rule, and a way to decide where several rules cover a row.

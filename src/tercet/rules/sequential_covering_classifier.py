@@ -25,7 +25,7 @@ from tercet.rules.rule_growth import BinaryProblem, Tests, covered
         "top-down": "beam search from general to specific: conditions are added",
         "bottom-up": "beam search from specific to general: from one row, bounds are widened or removed",
     },
-    texts=["002 ch. 13, sec. 13.2"],
+    texts=["watermelon notes ch. 13, sec. 13.2"],
 )
 class SequentialCoveringClassifier(ClassByClassClassifier):
     """Rules one after the other, each on the rows that those before do not cover (separate and conquer).

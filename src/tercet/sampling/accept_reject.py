@@ -57,7 +57,7 @@ class AcceptRejectSample:
     task="sampling",
     model="c q(x) >= p(x) everywhere",
     algorithms="x* ~ q, u ~ U(0, 1); accept x* if u <= p(x*) / (c q(x*)), until n are accepted",
-    texts=["000 ch. 19, Alg 19.1"],
+    texts=["Li ch. 19, Alg 19.1"],
     peers=["scipy.stats.sampling.RatioUniforms"],
 )
 def accept_reject(

@@ -17,7 +17,7 @@ from tercet.distributions.probability_tables import check_distributions
     task="sampling",
     model="each of K columns of height 1/K holds at most two outcomes",
     algorithms="Walker's alias method, built by Vose's algorithm",
-    texts=["000 ch. 19, 19.1"],
+    texts=["Li ch. 19, 19.1"],
 )
 class AliasTable(PublicPickle):
     """Alias table of a finite distribution: built in time K, and each draw takes one column and one comparison.

@@ -25,7 +25,7 @@ FEWEST = 4  # draws of a chain that say anything about its correlations
     task="sampling",
     model="ρ_t = Σ_i (x_i - x̄)(x_{i+t} - x̄) / Σ_i (x_i - x̄)²",
     algorithms="fast Fourier transform",
-    texts=["000 ch. 19", "001 ch. 5"],
+    texts=["Li ch. 19", "Machine Learning in Depth ch. 5"],
     peers=["arviz.autocorr"],
 )
 def autocorrelation(draws: Any, max_lag: int | None = None) -> np.ndarray:
@@ -66,7 +66,7 @@ def autocorrelation(draws: Any, max_lag: int | None = None) -> np.ndarray:
         "geyer": "sums of pairs ρ_2k + ρ_2k+1 while positive, made decreasing",
         "sokal": "the smallest window M with M >= 5 τ(M)",
     },
-    texts=["000 ch. 19"],
+    texts=["Li ch. 19"],
     peers=["emcee.autocorr.integrated_time"],
 )
 def autocorrelation_time(draws: Any, how: Literal["geyer", "sokal"] = "geyer") -> Any:
@@ -111,7 +111,7 @@ def autocorrelation_time(draws: Any, how: Literal["geyer", "sokal"] = "geyer") -
         "tail": "the smaller one of the indicators of the 5 % and 95 % quantiles",
         "mean": "of split chains as they are",
     },
-    texts=["000 ch. 19"],
+    texts=["Li ch. 19"],
     peers=["arviz.ess"],
 )
 def ess(draws: Any, kind: Literal["bulk", "tail", "mean"] = "bulk") -> Any:
@@ -156,7 +156,7 @@ def ess(draws: Any, kind: Literal["bulk", "tail", "mean"] = "bulk") -> Any:
         "split": "halves of the chains as they are",
         "basic": "whole chains (Gelman and Rubin)",
     },
-    texts=["000 ch. 19"],
+    texts=["Li ch. 19"],
     peers=["arviz.rhat"],
 )
 def rhat(draws: Any, kind: Literal["rank", "split", "basic"] = "rank") -> Any:
@@ -201,7 +201,7 @@ def rhat(draws: Any, kind: Literal["rank", "split", "basic"] = "rank") -> Any:
     zh="蒙特卡罗标准误",
     task="sampling",
     model="σ̂ / √ESS",
-    texts=["000 ch. 19"],
+    texts=["Li ch. 19"],
     peers=["arviz.mcse"],
 )
 def mcse(draws: Any) -> Any:

@@ -20,7 +20,7 @@ CHECKS = 65  # points at which a distribution function is tested
     task="sampling",
     model="x = F⁻¹(u), u ~ U(0, 1)",
     algorithms="inverse transform: by the quantile function, by bisection of F, or by interpolation in a table",
-    texts=["000 ch. 19, 19.1"],
+    texts=["Li ch. 19, 19.1"],
     peers=["scipy.stats.sampling.NumericalInversePolynomial"],
 )
 def direct_sampling(
@@ -76,7 +76,7 @@ def direct_sampling(
         "inverse": "binary search of u in the cumulative probabilities",
         "alias": "Walker's alias method: constant time for each draw",
     },
-    texts=["000 ch. 19, 19.1"],
+    texts=["Li ch. 19, 19.1"],
     peers=["numpy.random.Generator.choice"],
 )
 def discrete_sampling(

@@ -54,7 +54,7 @@ def component_kernel(joint: np.ndarray, j: int) -> np.ndarray:
     task="sampling",
     model="K = K_1 K_2 ... K_d for a sweep, Σ_j K_j / d for a random scan; K_j draws component j given the others",
     strategy="p K = p; a random scan and each K_j are in detailed balance, a sweep in general is not",
-    texts=["000 ch. 19", "001 ch. 5, Alg 7, Alg 8"],
+    texts=["Li ch. 19", "Machine Learning in Depth ch. 5, Alg 7, Alg 8"],
 )
 def gibbs_kernel(table: Any, *, scan: Scan = "systematic", order: Sequence[int] | None = None) -> np.ndarray:
     """Transition matrix of Gibbs sampling on a table of joint probabilities.

@@ -30,7 +30,7 @@ from tercet.sampling.markov_chain_sampler import MarkovChainSampler
         "systematic": "a sweep through the components in order",
         "random": "d components drawn at random in each iteration",
     },
-    texts=["000 ch. 19", "001 ch. 5, Alg 7, Alg 8", "002 ch. 12, 12.4"],
+    texts=["Li ch. 19", "Machine Learning in Depth ch. 5, Alg 7, Alg 8", "watermelon notes ch. 12, 12.4"],
     peers=["pymc.step_methods"],
 )
 class GibbsSampler(MarkovChainSampler):

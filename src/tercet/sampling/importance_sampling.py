@@ -68,7 +68,7 @@ class ImportanceEstimate(MonteCarloEstimate):
     task="sampling",
     model="E_p f(X) = E_q f(X) w(X), w = p / q",
     algorithms="(1/n) Σ f(x_i) w(x_i), x_i ~ q; self-normalised: Σ f(x_i) w(x_i) / Σ w(x_i)",
-    texts=["000 ch. 19, 19.1"],
+    texts=["Li ch. 19, 19.1"],
 )
 def importance_sampling(
     f: Any,

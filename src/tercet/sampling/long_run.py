@@ -50,7 +50,12 @@ def stationary_distributions(transmat: Any) -> np.ndarray:
         "power": "power method: π ← π A until it no longer changes",
         "eigenvector": "left eigenvector of the eigenvalue 1",
     },
-    texts=["000 ch. 19", "000 ch. 21, Thm 21.1", "001 ch. 5, Thm 01", "002 ch. 12, eq. 12.19"],
+    texts=[
+        "Li ch. 19",
+        "Li ch. 21, Thm 21.1",
+        "Machine Learning in Depth ch. 5, Thm 01",
+        "watermelon notes ch. 12, eq. 12.19",
+    ],
 )
 def stationary_distribution(
     transmat: Any,
@@ -159,7 +164,7 @@ def return_times(transmat: Any) -> np.ndarray:
     zh="细致平衡条件",
     task="Markov chain",
     model="π_i a_ij = π_j a_ji for all i, j; then π is stationary",
-    texts=["000 ch. 19", "001 ch. 5, Thm 02", "002 ch. 12, eq. 12.19"],
+    texts=["Li ch. 19", "Machine Learning in Depth ch. 5, Thm 02", "watermelon notes ch. 12, eq. 12.19"],
 )
 def detailed_balance(transmat: Any, pi: Any = None) -> np.ndarray:
     """How far a chain is from detailed balance: the net flows pi_i a_ij - pi_j a_ji.

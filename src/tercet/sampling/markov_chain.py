@@ -22,7 +22,12 @@ from tercet.sampling.user_functions import positive_count
     approach="generative",
     model="P(X_t = j | X_t-1 = i) = a_ij, whatever came before",
     strategy="maximum likelihood: shares of the transitions; with pseudo-counts, the mean of the posterior",
-    texts=["000 ch. 19", "000 ch. 21", "001 ch. 5, Thm 01", "002 ch. 12, eq. 12.19"],
+    texts=[
+        "Li ch. 19",
+        "Li ch. 21",
+        "Machine Learning in Depth ch. 5, Thm 01",
+        "watermelon notes ch. 12, eq. 12.19",
+    ],
     peers=["pydtmc.MarkovChain", "quantecon.MarkovChain"],
 )
 class MarkovChain(PublicPickle):

@@ -39,7 +39,7 @@ OPTIMAL = 2.38  # scale of a random walk on a standard normal target, times sqrt
         "metropolis-hastings": "α = min{1, p(x') q(x', x) / (p(x) q(x, x'))}",
         "basic": "α = p(x') q(x', x), which accepts less often",
     },
-    texts=["000 ch. 19", "001 ch. 5, Alg 5, Alg 6", "002 ch. 12, 12.4"],
+    texts=["Li ch. 19", "Machine Learning in Depth ch. 5, Alg 5, Alg 6", "watermelon notes ch. 12, 12.4"],
     peers=["emcee", "pymc.Metropolis"],
 )
 class MetropolisHastings(MarkovChainSampler):

@@ -60,7 +60,7 @@ def acceptance_probabilities(p: Any, Q: Any, acceptance: Acceptance = "metropoli
         "metropolis-hastings": "α_ij = min{1, p_j q_ji / (p_i q_ij)}",
         "basic": "α_ij = p_j q_ji",
     },
-    texts=["000 ch. 19", "001 ch. 5, Alg 5, Alg 6", "002 ch. 12, 12.4"],
+    texts=["Li ch. 19", "Machine Learning in Depth ch. 5, Alg 5, Alg 6", "watermelon notes ch. 12, 12.4"],
 )
 def metropolis_hastings_kernel(p: Any, Q: Any, acceptance: Acceptance = "metropolis-hastings") -> np.ndarray:
     """Transition matrix of Metropolis-Hastings on a finite state space.

@@ -84,7 +84,7 @@ class MonteCarloEstimate:
     task="sampling",
     model="E_p f(X) ≈ (1/n) Σ f(x_i), x_i ~ p",
     strategy="law of large numbers; standard error s/√n",
-    texts=["000 ch. 19, 19.1", "002 ch. 12, eq. 12.14-12.18"],
+    texts=["Li ch. 19, 19.1", "watermelon notes ch. 12, eq. 12.14-12.18"],
 )
 def monte_carlo_expectation(
     f: Any, p: Any, size: int = 10_000, random_state: Any = None
@@ -130,7 +130,7 @@ def monte_carlo_expectation(
     task="sampling",
     model="∫ h(x) dx = ∫ f(x) p(x) dx with f = h / p, the expectation E_p f(X)",
     strategy="law of large numbers; standard error s/√n",
-    texts=["000 ch. 19, 19.1"],
+    texts=["Li ch. 19, 19.1"],
     peers=["scipy.integrate.qmc_quad"],
 )
 def monte_carlo_integral(

@@ -36,7 +36,7 @@ BEST_RATE = 0.44  # of a random walk in one dimension
         "cyclic": "components in order",
         "random": "d components drawn at random in each iteration",
     },
-    texts=["000 ch. 19"],
+    texts=["Li ch. 19"],
     peers=["pymc.Metropolis"],
 )
 class SingleComponentMetropolisHastings(MarkovChainSampler):

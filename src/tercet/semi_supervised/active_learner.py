@@ -49,7 +49,7 @@ Strategy = Literal["least-confident", "margin", "entropy", "committee", "random"
         "committee": "the rows on which classifiers of bootstrap samples disagree most",
         "random": "any rows, to compare with",
     },
-    texts=["002 ch. 11, sec. 11.1", "000 ch. 1, sec. 1.2.2"],
+    texts=["watermelon notes ch. 11, sec. 11.1", "Li ch. 1, sec. 1.2.2"],
     peers=["modAL.models.ActiveLearner", "modAL.models.Committee"],
 )
 class ActiveLearner(PseudoLabeling):

@@ -18,7 +18,7 @@ from tercet.core.validation import check_array
     zh="高斯亲和矩阵",
     task="kernel",
     model="W_ij = exp(-‖x_i - x_j‖² / 2σ²) for i ≠ j, and 0 for i = j",
-    texts=["002 ch. 11, eq. 11.7"],
+    texts=["watermelon notes ch. 11, eq. 11.7"],
     peers=["sklearn.metrics.pairwise.rbf_kernel"],
 )
 def affinity_matrix(X: Any, sigma: float = 1.0) -> np.ndarray:
@@ -55,7 +55,7 @@ def affinity_matrix(X: Any, sigma: float = 1.0) -> np.ndarray:
     zh="图上函数的能量",
     task="graph analysis",
     model="E(f) = Σ_ij W_ij (f_i - f_j)² / 2 = f'(D - W)f",
-    texts=["002 ch. 11, eq. 11.8"],
+    texts=["watermelon notes ch. 11, eq. 11.8"],
 )
 def graph_energy(W: Any, f: Any) -> float:
     """Energy of a function on the nodes of a graph: how much it differs along the edges.
@@ -87,7 +87,7 @@ def graph_energy(W: Any, f: Any) -> float:
     model="f_u = (D_uu - W_uu)⁻¹ W_ul f_l: each unlabelled node has the mean of its neighbours",
     strategy="least energy f'(D - W)f with the values of the labelled nodes fixed",
     algorithms="one linear system",
-    texts=["002 ch. 11, eq. 11.9-11.12"],
+    texts=["watermelon notes ch. 11, eq. 11.9-11.12"],
     peers=["sklearn.semi_supervised.LabelPropagation"],
 )
 def harmonic_function(W: Any, f: Any) -> np.ndarray:
@@ -179,7 +179,7 @@ def spreading_matrix(W: Any, weight: Any = None) -> Any:
     model="F(t+1) = α S F(t) + (1 - α) Y, S = D^(-1/2) W D^(-1/2)",
     strategy="least Σ_ij W_ij ‖F_i/√d_i - F_j/√d_j‖² / 2 + μ Σ ‖F_i - Y_i‖², μ = (1 - α)/α",
     algorithms="one product with the graph",
-    texts=["002 ch. 11, eq. 11.13-11.16, Fig 13.5"],
+    texts=["watermelon notes ch. 11, eq. 11.13-11.16, Fig 13.5"],
     peers=["sklearn.semi_supervised.LabelSpreading"],
 )
 def spreading_step(W: Any, F: Any, Y: Any, alpha: float) -> np.ndarray:

@@ -22,7 +22,7 @@ from tercet.semi_supervised.pseudo_labels import PseudoLabeling, check_has_fit, 
     model="two classifiers, each of its own view of the rows; the greatest product of their probabilities",
     strategy="that of the estimators; each learns from the labels that the other is surest of",
     algorithms="each view labels p positive and n negative rows of a pool for the other; the pool is refilled",
-    texts=["002 ch. 11, sec. 11.5, Fig 13.6"],
+    texts=["watermelon notes ch. 11, sec. 11.5, Fig 13.6"],
     peers=["sslearn.wrapper.CoTraining"],
 )
 class CoTrainingClassifier(PseudoLabeling):

@@ -28,7 +28,7 @@ from tercet.semi_supervised.graph_classifier import (
         "iterative": "F = P F with labelled rows put back, again and again",
         "closed-form": "the linear system of the harmonic function",
     },
-    texts=["002 ch. 11, sec. 11.4, eq. 11.7-11.12"],
+    texts=["watermelon notes ch. 11, sec. 11.4, eq. 11.7-11.12"],
     peers=["sklearn.semi_supervised.LabelPropagation"],
 )
 class LabelPropagation(GraphClassifier):

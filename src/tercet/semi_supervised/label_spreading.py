@@ -24,7 +24,7 @@ from tercet.semi_supervised.graph_classifier import GraphClassifier, GraphKernel
         "iterative": "F = α S F + (1 - α) Y, again and again",
         "closed-form": "the linear system of the limit",
     },
-    texts=["002 ch. 11, sec. 11.4, eq. 11.13-11.16, Fig 13.5"],
+    texts=["watermelon notes ch. 11, sec. 11.4, eq. 11.13-11.16, Fig 13.5"],
     peers=["sklearn.semi_supervised.LabelSpreading"],
 )
 class LabelSpreading(GraphClassifier):

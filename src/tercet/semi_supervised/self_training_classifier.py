@@ -26,7 +26,7 @@ from tercet.semi_supervised.pseudo_labels import (
     model="that of the estimator",
     strategy="that of the estimator, on the given labels and on its own most confident ones",
     algorithms="fit; label the rows without one; keep the confident labels; again",
-    texts=["002 ch. 11, sec. 11.1"],
+    texts=["watermelon notes ch. 11, sec. 11.1"],
     peers=["sklearn.semi_supervised.SelfTrainingClassifier"],
 )
 class SelfTrainingClassifier(PseudoLabeling):

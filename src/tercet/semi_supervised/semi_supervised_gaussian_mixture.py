@@ -30,7 +30,7 @@ from tercet.semi_supervised.partial_labels import (
     model="p(x) = Σ_i α_i N(x | μ_i, Σ_i), each component of one class; the class of the greatest Σ p(Θ = i | x)",
     strategy="maximum likelihood of labelled and unlabelled rows together",
     algorithms="EM: E: responsibilities, of labelled rows within their class; M: weighted means and covariances",
-    texts=["002 ch. 11, sec. 11.2, eq. 11.1-11.6"],
+    texts=["watermelon notes ch. 11, sec. 11.2, eq. 11.1-11.6"],
     peers=["pomegranate.BayesClassifier"],
 )
 class SemiSupervisedGaussianMixture(SemiSupervisedClassifier):

@@ -31,7 +31,7 @@ LEAST_SHARE = 1e-16  # responsibilities below it change no sum
     model="P(c) Π_j P(x_j | c), the distributions those of the estimator",
     strategy="maximum likelihood of labelled and unlabelled rows together",
     algorithms="EM: E: posterior probabilities of the rows without a label; M: the estimator, by them as weights",
-    texts=["002 ch. 11, sec. 11.2"],
+    texts=["watermelon notes ch. 11, sec. 11.2"],
     peers=["pomegranate.NaiveBayes"],
 )
 class SemiSupervisedNB(SemiSupervisedClassifier):

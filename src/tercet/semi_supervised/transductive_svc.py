@@ -46,7 +46,7 @@ GRAM_ROWS = 2048  # up to which the Gram matrix is computed even for the linear 
         "label-switching": "labels by the SVM of the labelled rows; pairs of labels switched, C_u doubled",
         "exhaustive": "all labels there can be, by branch and bound: the optimum (S3VM), for tiny data",
     },
-    texts=["002 ch. 11, sec. 11.3, Fig 13.4"],
+    texts=["watermelon notes ch. 11, sec. 11.3, Fig 13.4"],
     peers=["svmlight", "sklearn.svm.SVC"],
 )
 class TransductiveSVC(SemiSupervisedClassifier, KernelMachine):

@@ -22,7 +22,7 @@ DRAWS = 20  # bootstrap samples to draw until one has all classes
     model="the vote of three classifiers",
     strategy="that of the estimator; each learns from the labels on which the other two agree",
     algorithms="where the other two agree, and err seldom enough, their labels are learned from",
-    texts=["002 ch. 11, sec. 11.5"],
+    texts=["watermelon notes ch. 11, sec. 11.5"],
     peers=["sslearn.wrapper.TriTraining"],
 )
 class TriTrainingClassifier(PseudoLabeling):

@@ -15,7 +15,7 @@ from tercet.core.validation import check_array
     zh="最小置信度",
     task="information",
     model="1 - max_c P(c | x)",
-    texts=["002 ch. 11, sec. 11.1"],
+    texts=["watermelon notes ch. 11, sec. 11.1"],
     peers=["modAL.uncertainty.classifier_uncertainty"],
 )
 def least_confident(probabilities: Any) -> np.ndarray:
@@ -43,7 +43,7 @@ def least_confident(probabilities: Any) -> np.ndarray:
     zh="间隔不确定性",
     task="information",
     model="1 - (P(c1 | x) - P(c2 | x)) of the two most probable classes",
-    texts=["002 ch. 11, sec. 11.1"],
+    texts=["watermelon notes ch. 11, sec. 11.1"],
     peers=["modAL.uncertainty.classifier_margin"],
 )
 def margin_uncertainty(probabilities: Any) -> np.ndarray:
@@ -72,7 +72,7 @@ def margin_uncertainty(probabilities: Any) -> np.ndarray:
     zh="熵不确定性",
     task="information",
     model="-Σ_c P(c | x) log P(c | x)",
-    texts=["002 ch. 11, sec. 11.1"],
+    texts=["watermelon notes ch. 11, sec. 11.1"],
     peers=["modAL.uncertainty.classifier_entropy"],
 )
 def entropy_uncertainty(probabilities: Any) -> np.ndarray:
@@ -101,7 +101,7 @@ def entropy_uncertainty(probabilities: Any) -> np.ndarray:
     zh="委员会投票熵",
     task="information",
     model="-Σ_c V(c)/m log V(c)/m, V(c) the votes of m members for class c",
-    texts=["002 ch. 11, sec. 11.1"],
+    texts=["watermelon notes ch. 11, sec. 11.1"],
     peers=["modAL.disagreement.vote_entropy"],
 )
 def vote_entropy(votes: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ WORK = 1 << 24  # comparisons in one call of a kernel; Ctrl-C is handled between
     model="a chain of steps and states; a path's score is the sum of its start, transitions and states",
     strategy="the k paths of the highest score",
     algorithms="list Viterbi: every state keeps its k best paths so far, merged from those of the step before",
-    texts=["000 ch. 10, Alg 10.5", "000 ch. 11, Alg 11.3"],
+    texts=["Li ch. 10, Alg 10.5", "Li ch. 11, Alg 11.3"],
     peers=["CRF++ -n"],
 )
 def k_best(log_start: Any, log_trans: Any, log_like: Any, k: int) -> tuple[np.ndarray, np.ndarray]:

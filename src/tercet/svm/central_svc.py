@@ -41,7 +41,7 @@ BinaryFit = tuple[np.ndarray, float, np.ndarray, float, float, tuple[float, floa
     model="f(x) = w·phi(x) + b",
     strategy="||w||² / 2 + C Σ xi_i, subject to w·(x+ - x-) = 1 and y_i f(x_i) >= epsilon - xi_i",
     algorithms="dual by pairs, beside the centres' direction; or a blend of an SVM and that direction",
-    texts=["003 ch. 5, eq. 5-88 to 5-98"],
+    texts=["Pattern Recognition ch. 5, eq. 5-88 to 5-98"],
 )
 class CentralSVC(KernelMachine, Classifier):
     """Support vector machine that widens the margin between the centres of the classes.

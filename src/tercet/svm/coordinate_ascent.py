@@ -1,6 +1,7 @@
 """Coordinate ascent (坐标上升) on the dual of a support vector machine: one multiplier at a time.
 
-SMO moves two multipliers at a time, because y·alpha = 0 leaves no room for one alone (001 sec. 4.4.2). One alone
+SMO moves two multipliers at a time, because y·alpha = 0 leaves no room for one alone (Machine Learning in
+Depth sec. 4.4.2). One alone
 can move when the constraint has a multiplier and a penalty instead: b is the multiplier,
 
     max over alpha of  -alpha'Q alpha / 2 - p·alpha - b (y·alpha) - rho / 2 (y·alpha)²,   0 <= alpha_i <= C_i
@@ -31,7 +32,7 @@ __all__ = ["coordinate_ascent"]
     model="α of the dual of a support vector machine",
     strategy="the dual's objective as a function of one α, all others held; b is the multiplier of Σ α y = 0",
     algorithms="closed form, clipped to the bounds; each row in turn",
-    texts=["001 ch. 4, sec. 4.4.2"],
+    texts=["Machine Learning in Depth ch. 4, sec. 4.4.2"],
 )
 def coordinate_ascent(
     K: Any,

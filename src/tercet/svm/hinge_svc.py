@@ -36,7 +36,11 @@ CENTRE_GAIN = 10.0  # how much of what the penalty takes from the intercept's mo
         "coordinate": "coordinate descent on the dual, b by the method of multipliers",
         "subgradient": "stochastic subgradient descent with a running mean",
     },
-    texts=["000 ch. 7, sec. 7.2.4, Thm 7.4, eq. 7.57-7.63", "001 ch. 4, sec. 4.5.2", "003 ch. 5, eq. 5-56"],
+    texts=[
+        "Li ch. 7, sec. 7.2.4, Thm 7.4, eq. 7.57-7.63",
+        "Machine Learning in Depth ch. 4, sec. 4.5.2",
+        "Pattern Recognition ch. 5, eq. 5-56",
+    ],
     peers=["sklearn.linear_model.SGDClassifier"],
 )
 class HingeSVC(LinearClassifier):
@@ -51,7 +55,8 @@ class HingeSVC(LinearClassifier):
     lam : float, default=0.5
         λ, the strength of the penalty.
     risk : {"sum", "mean"}, default="sum"
-        Whether losses are added up (000) or averaged (003, where lam = 1 / (2nC) is the same machine).
+        Whether losses are added up (Li) or averaged (Pattern Recognition, where lam = 1 / (2nC) is the same
+        machine).
     algorithm : {"coordinate", "subgradient"}, default="coordinate"
         "subgradient" needs no more than a row at a time, and is slow to get the last digits.
     fit_intercept : bool, default=True

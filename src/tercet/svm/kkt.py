@@ -77,7 +77,7 @@ class KKTReport:
 
     @property
     def holds(self) -> bool:
-        """Whether the conditions hold to the tolerance, as SMO tests them (000 eq. 7.111-7.113)."""
+        """Whether the conditions hold to the tolerance, as SMO tests them (Li eq. 7.111-7.113)."""
         size = self.tol * max(1.0, float(np.abs(self.alpha).max(initial=0.0)))
         feasible = self.stationarity <= size and self.dual.max(initial=0.0) <= size
         return feasible and bool(self.misses.max(initial=0.0) <= self.tol)
@@ -89,9 +89,9 @@ class KKTReport:
     model="α, b and the slacks ξ of a support vector machine",
     strategy="Σ α y = 0;  α (y g(x) - 1 + ξ) = 0;  (C - α) ξ = 0;  y g(x) >= 1 - ξ;  0 <= α <= C",
     texts=[
-        "000 ch. 7, eq. 7.27, 7.52-7.54, 7.111-7.113",
-        "001 ch. 4, eq. 4.27-4.29",
-        "002 ch. 4, eq. 4.11, 4.32, 4.40",
+        "Li ch. 7, eq. 7.27, 7.52-7.54, 7.111-7.113",
+        "Machine Learning in Depth ch. 4, eq. 4.27-4.29",
+        "watermelon notes ch. 4, eq. 4.11, 4.32, 4.40",
     ],
 )
 def kkt_report(model: Any, X: Any, y: Any, sample_weight: Any = None, *, tol: float = 1e-3) -> KKTReport:
@@ -190,7 +190,7 @@ def kkt_conditions(
     p : array of shape (n,), optional
         The linear part of the dual: a row asks for sign g(x) + p + slack >= 0. By default -1.
     square : float or array of shape (n,), optional
-        Prices of squared slacks, in place of C: sum of square slack² / 2 (2C in 000, exercise 7.3).
+        Prices of squared slacks, in place of C: sum of square slack² / 2 (2C in Li, exercise 7.3).
     tol : float, default=1e-3
         For `holds`.
 
@@ -240,7 +240,7 @@ def kkt_conditions(
 
 
 def kkt_residuals(E: np.ndarray, sign: np.ndarray, alpha: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """By how much each row violates the KKT conditions (000 eq. 7.111-7.113), with E = g(x) - y.
+    """By how much each row violates the KKT conditions (Li eq. 7.111-7.113), with E = g(x) - y.
 
     y g(x) - 1 must be at least 0 where alpha = 0, 0 where alpha is between its bounds, at most 0 where alpha = C.
 

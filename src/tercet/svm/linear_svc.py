@@ -38,7 +38,7 @@ FORMS: dict[tuple[str, str], tuple[bool, ...]] = {
         "primal": "Newton's method, or coordinate descent for L1",
         "crammer_singer": "sequential dual method over the classes of a row",
     },
-    texts=["000 ch. 7, sec. 7.2, eq. 7.32-7.39, 7.57-7.63", "003 ch. 5, eq. 5-56"],
+    texts=["Li ch. 7, sec. 7.2, eq. 7.32-7.39, 7.57-7.63", "Pattern Recognition ch. 5, eq. 5-56"],
     peers=["sklearn.svm.LinearSVC", "snapml.SupportVectorMachine"],
 )
 class LinearSVC(LinearClassifier):

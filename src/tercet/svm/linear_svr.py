@@ -28,7 +28,7 @@ Array = np.ndarray
         "dual": "an interior-point method for many rows of few features, else dual coordinate descent",
         "primal": "Newton's method",
     },
-    texts=["003 ch. 5, sec. 5.5"],
+    texts=["Pattern Recognition ch. 5, sec. 5.5"],
     peers=["sklearn.svm.LinearSVR"],
 )
 class LinearSVR(LinearRegressor):

@@ -25,7 +25,11 @@ __all__ = [
     task="theory",
     model="y(w·x + b) / ‖w‖",
     strategy="the distance of a row from the hyperplane, negative when it is on the wrong side",
-    texts=["000 ch. 7, Def 7.2, 7.3", "001 ch. 4, eq. 4.1-4.3", "002 ch. 4, eq. 4.2"],
+    texts=[
+        "Li ch. 7, Def 7.2, 7.3",
+        "Machine Learning in Depth ch. 4, eq. 4.1-4.3",
+        "watermelon notes ch. 4, eq. 4.2",
+    ],
 )
 def geometric_margin(X: Any, y: Any, w: Any, b: float = 0.0) -> np.ndarray:
     """Geometric margin of each row, y(w·x + b) / ‖w‖; that of the data is the smallest (几何间隔).
@@ -50,7 +54,9 @@ def geometric_margin(X: Any, y: Any, w: Any, b: float = 0.0) -> np.ndarray:
 
 
 def margin_width(w: Any) -> float:
-    """2 / ‖w‖, the distance of the margin boundaries w·x + b = 1 and w·x + b = -1 (000 ch. 7.1.3; 002 eq. 4.4).
+    """2 / ‖w‖, the distance of the margin boundaries w·x + b = 1 and w·x + b = -1.
+
+    Li ch. 7.1.3; watermelon notes eq. 4.4.
 
     Examples
     --------
@@ -72,7 +78,7 @@ def margin_slack(X: Any, y: Any, w: Any, b: float = 0.0) -> np.ndarray:
 
 
 def slack_distance(X: Any, y: Any, w: Any, b: float = 0.0) -> np.ndarray:
-    """ξ / ‖w‖, how far each row is from its margin boundary, on the wrong side of it (000 ch. 7.2.3).
+    """ξ / ‖w‖, how far each row is from its margin boundary, on the wrong side of it (Li ch. 7.2.3).
 
     Examples
     --------
@@ -87,7 +93,11 @@ def slack_distance(X: Any, y: Any, w: Any, b: float = 0.0) -> np.ndarray:
     task="theory",
     model="α, ξ of each row",
     strategy="α = 0: none; 0 < α < C: on the margin boundary; α = C: there, inside, on the plane or beyond it",
-    texts=["000 ch. 7, Def 7.4, sec. 7.2.3", "001 ch. 4, sec. 4.5", "002 ch. 4, eq. 4.32"],
+    texts=[
+        "Li ch. 7, Def 7.4, sec. 7.2.3",
+        "Machine Learning in Depth ch. 4, sec. 4.5",
+        "watermelon notes ch. 4, eq. 4.32",
+    ],
 )
 def support_categories(alpha: Any, xi: Any, C: Any = np.inf, *, tol: float = 1e-6) -> np.ndarray:
     """Kind of support vector of each row, from its multiplier α and its slack ξ.

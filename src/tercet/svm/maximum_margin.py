@@ -81,9 +81,9 @@ class MaximumMargin:
     strategy="the widest margin: ‖w‖² / 2 + C Σ ξ, or C Σ ξ², with y(w·x + b) >= 1 - ξ",
     algorithms="convex quadratic programming in w, b and ξ",
     texts=[
-        "000 ch. 7, Alg 7.1, eq. 7.13, 7.32, exercise 7.3",
-        "001 ch. 4, eq. 4.4-4.5, sec. 4.5",
-        "002 ch. 4, eq. 4.5-4.6, 4.29",
+        "Li ch. 7, Alg 7.1, eq. 7.13, 7.32, exercise 7.3",
+        "Machine Learning in Depth ch. 4, eq. 4.4-4.5, sec. 4.5",
+        "watermelon notes ch. 4, eq. 4.5-4.6, 4.29",
     ],
     peers=["sklearn.svm.SVC"],
 )
@@ -104,7 +104,7 @@ def svm_primal(
     y : array of shape (n_samples,)
         Labels of two values; the larger one is the positive side.
     C : float or array of shape (n_samples,), default=inf
-        The price of slack. inf is the hard margin (000 eq. 7.13), which needs separable classes.
+        The price of slack. inf is the hard margin (Li eq. 7.13), which needs separable classes.
     slack : {"linear", "squared"}, default="linear"
         Whether slacks or their squares are paid for.
     steps : callable, optional
@@ -181,10 +181,10 @@ def svm_primal(
     strategy="Σ α - Σ α_i α_j y_i y_j K_ij / 2, with Σ α y = 0 and 0 <= α <= C",
     algorithms="convex quadratic programming in α",
     texts=[
-        "000 ch. 7, Alg 7.2-7.4, eq. 7.22, 7.37, 7.95, exercise 7.3",
-        "001 ch. 4, eq. 4.13-4.16",
-        "002 ch. 4, eq. 4.9, 4.31",
-        "003 ch. 5, eq. 5-41, 5-48",
+        "Li ch. 7, Alg 7.2-7.4, eq. 7.22, 7.37, 7.95, exercise 7.3",
+        "Machine Learning in Depth ch. 4, eq. 4.13-4.16",
+        "watermelon notes ch. 4, eq. 4.9, 4.31",
+        "Pattern Recognition ch. 5, eq. 5-41, 5-48",
     ],
     peers=["sklearn.svm.SVC"],
 )
@@ -205,7 +205,7 @@ def svm_dual(
     y : array of shape (n_samples,)
         Labels of two values; the larger one is the positive side.
     C : float or array of shape (n_samples,), default=inf
-        The price of slack; inf is the hard margin (000 eq. 7.22), which needs classes that are separable in the
+        The price of slack; inf is the hard margin (Li eq. 7.22), which needs classes that are separable in the
         kernel's space.
     slack : {"linear", "squared"}, default="linear"
         Whether slacks or their squares are paid for.

@@ -24,7 +24,7 @@ WORK = 30_000_000  # entries that the moves of a pass may read: Ctrl-C is notice
     model="f = (f_1 ... f_k), f_j(x) = h_j(x) + b_j, sum of f_j = 0; the class is argmax_j f_j(x)",
     strategy="mean of L(y_i)·(f(x_i) - y_i)_+ plus lam / 2 times the sum of ||h_j||²",
     algorithms="dual by pairs within a class and by moves of all classes at once",
-    texts=["003 ch. 5, eq. 5-57"],
+    texts=["Pattern Recognition ch. 5, eq. 5-57"],
 )
 class MulticategorySVC(KernelMachine, Classifier):
     """Support vector machine of several classes at once, without binary problems (Lee, Lin and Wahba).

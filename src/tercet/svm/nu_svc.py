@@ -42,7 +42,7 @@ NO_MARGIN = 1e-12  # a margin this small, relative to what f could be, is roundi
     model="f(x) = sign(Σ α_i y_i K(x_i, x) + b)",
     strategy="least ‖w‖² / 2 - ν ρ + Σ ξ / n with y f(x) >= ρ - ξ: ν in place of C",
     algorithms="the dual, by blocks of variables and second-order pairs of the same sign",
-    texts=["000 ch. 7", "003 ch. 5, sec. 5.5"],
+    texts=["Li ch. 7", "Pattern Recognition ch. 5, sec. 5.5"],
     peers=["sklearn.svm.NuSVC"],
 )
 class NuSVC(SupportVectorClassifier):

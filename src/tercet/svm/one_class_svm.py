@@ -39,7 +39,7 @@ from tercet.svm.support_vectors import (
     model="f(x) = sign(Σ α_i K(x_i, x) - ρ)",
     strategy="‖w‖² / 2 - ν n ρ + Σ max(0, ρ - w·φ(x)): the rows on the far side of a hyperplane from the origin",
     algorithms="the dual, by blocks of variables and second-order pairs",
-    texts=["003 ch. 5, sec. 5.5.4"],
+    texts=["Pattern Recognition ch. 5, sec. 5.5.4"],
     peers=["sklearn.svm.OneClassSVM"],
 )
 class OneClassSVM(OutlierMixin, KernelMachine):

@@ -33,7 +33,7 @@ __all__ = ["solve_penalty"]
     model="alpha, the multipliers of a support vector machine",
     strategy="alpha'Q alpha / 2 + p·alpha + rho / 2 times the squared breaches of the constraints",
     algorithms="conjugate gradients; multipliers for what is breached",
-    texts=["003 ch. 5, sec. 5.5.4"],
+    texts=["Pattern Recognition ch. 5, sec. 5.5.4"],
 )
 def solve_penalty(
     problem: DualProblem,

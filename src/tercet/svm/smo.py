@@ -79,7 +79,11 @@ class SMOStep:
     model="α of the dual of a support vector machine",
     strategy="the two-variable problem of the worst violator of the KKT conditions and the point farthest in error",
     algorithms="closed form, clipped to the segment that the bounds leave",
-    texts=["000 ch. 7, Alg 7.5, Thm 7.6", "001 ch. 4, sec. 4.4.2", "002 ch. 4, eq. 4.12-4.13"],
+    texts=[
+        "Li ch. 7, Alg 7.5, Thm 7.6",
+        "Machine Learning in Depth ch. 4, sec. 4.4.2",
+        "watermelon notes ch. 4, eq. 4.12-4.13",
+    ],
     peers=["sklearn.svm.SVC"],
 )
 def smo(
@@ -94,7 +98,7 @@ def smo(
     record: list[dict[str, Any]] | None = None,
     steps: Callable[..., Steps] | None = None,
 ) -> DualSolution:
-    """Solve the dual of a support vector machine by the texts' SMO (000 Alg 7.5).
+    """Solve the dual of a support vector machine by the texts' SMO (Li Alg 7.5).
 
     The texts stop when all rows meet the KKT conditions for the b of the last step. Where both variables have
     come to their ends that b may be wrong, no pair can move, and the loop would never end. Here it ends when
@@ -110,7 +114,7 @@ def smo(
     C : float or array of shape (n,)
         Upper bounds of alpha; inf is the hard margin.
     p : array of shape (n,), optional
-        The linear part of the objective; -1 by default. (Regression has others: 002 eq. 4.39.)
+        The linear part of the objective; -1 by default. (Regression has others: watermelon notes eq. 4.39.)
     start : array of shape (n,), optional
         Where to begin; zero by default.
     tol : float, default=1e-3
@@ -173,7 +177,7 @@ def smo_pair(K: Any, y: Any, alpha: Any, C: Any, E: Any, tol: float) -> tuple[in
 
 
 def smo_errors(K: Any, y: Any, alpha: Any, b: float = 0.0) -> np.ndarray:
-    """E_i = g(x_i) - y_i, how far the score of each row is from its label (000 eq. 7.105).
+    """E_i = g(x_i) - y_i, how far the score of each row is from its label (Li eq. 7.105).
 
     Examples
     --------
@@ -185,7 +189,7 @@ def smo_errors(K: Any, y: Any, alpha: Any, b: float = 0.0) -> np.ndarray:
 
 
 def smo_first(E: Any, y: Any, alpha: Any, C: Any, tol: float = 1e-3) -> np.ndarray:
-    """Rows that violate the KKT conditions by more than tol (000 eq. 7.111-7.113), in the order to try them.
+    """Rows that violate the KKT conditions by more than tol (Li eq. 7.111-7.113), in the order to try them.
 
     Those with 0 < alpha < C come first, then the others; in each part the worst first.
 
@@ -203,12 +207,12 @@ def smo_first(E: Any, y: Any, alpha: Any, C: Any, tol: float = 1e-3) -> np.ndarr
 
 
 def smo_second(K: Any, y: Any, alpha: Any, C: Any, E: Any, i: int) -> int | None:
-    """The partner of variable i: the one whose error is farthest from E_i (000 ch. 7.4.2).
+    """The partner of variable i: the one whose error is farthest from E_i (Li ch. 7.4.2).
 
     If the objective does not fall enough with it, the rows with 0 < alpha < C are tried in turn, then all; None
     when no partner will do. The texts do not say what is enough: here it is half of the most that any partner
     gives, without which large C take very many small steps. (To take the smallest E where E_i > 0 and the largest
-    where E_i < 0, as 000 says, is not the same as the largest |E_i - E_j|.)
+    where E_i < 0, as Li says, is not the same as the largest |E_i - E_j|.)
 
     Examples
     --------
@@ -254,9 +258,9 @@ def second_order_pair(K: Any, y: Any, alpha: Any, C: Any, E: Any) -> tuple[int, 
 
 
 def smo_bounds(y1: float, y2: float, a1: float, a2: float, C1: float, C2: float) -> tuple[float, float]:
-    """The ends L and H between which alpha_2 may move while y1 alpha_1 + y2 alpha_2 stays (000 ch. 7.4.1).
+    """The ends L and H between which alpha_2 may move while y1 alpha_1 + y2 alpha_2 stays (Li ch. 7.4.1).
 
-    (001 prints min(C, a2 - a1) for H of equal labels, which should be min(C, a1 + a2).)
+    (Machine Learning in Depth prints min(C, a2 - a1) for H of equal labels, which should be min(C, a1 + a2).)
 
     Examples
     --------
@@ -269,7 +273,7 @@ def smo_bounds(y1: float, y2: float, a1: float, a2: float, C1: float, C2: float)
 
 
 def smo_step(K: Any, y: Any, alpha: Any, b: float, C: Any, i: int, j: int, *, E: Any = None) -> SMOStep:
-    """The minimum over alpha_i and alpha_j, all others held (000 Thm 7.6), and the threshold after it.
+    """The minimum over alpha_i and alpha_j, all others held (Li Thm 7.6), and the threshold after it.
 
     Where eta is not positive (points that are the same, or a kernel that is not positive definite), the
     objective is least at one of the two ends.
@@ -318,7 +322,7 @@ def smo_step(K: Any, y: Any, alpha: Any, b: float, C: Any, i: int, j: int, *, E:
 
 
 def smo_threshold(b1: float, b2: float, free1: bool, free2: bool) -> float:
-    """The new b: that of a variable inside its bounds (the two agree if both are), else the middle (000 ch. 7.4.2).
+    """The new b: that of a variable inside its bounds (the two agree if both are), else the middle (Li ch. 7.4.2).
 
     Examples
     --------

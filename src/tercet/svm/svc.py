@@ -48,10 +48,10 @@ from tercet.svm.support_vectors import dense_coef, dual_rows, shared_rows, slack
         "penalty": "penalties for the dual's constraints, and conjugate gradients",
     },
     texts=[
-        "000 ch. 7, Alg 7.1-7.5",
-        "001 ch. 4",
-        "002 ch. 4, eq. 4.5-4.32",
-        "003 ch. 5, sec. 5.5, eq. 5-47, 5-48, 5-49",
+        "Li ch. 7, Alg 7.1-7.5",
+        "Machine Learning in Depth ch. 4",
+        "watermelon notes ch. 4, eq. 4.5-4.32",
+        "Pattern Recognition ch. 5, sec. 5.5, eq. 5-47, 5-48, 5-49",
     ],
     peers=["sklearn.svm.SVC", "sklearnex.svm.SVC", "libsvm"],
 )

@@ -39,7 +39,7 @@ SVC_PARAMETERS = (
     model="f(x) = sign(Σ α_i y_i K(x_i, x) + b)",
     strategy="as SVC; the kernel, its width and C with the best mean score of held-out folds",
     algorithms="each kernel along a path of growing C, each fit starting from the last",
-    texts=["003 ch. 5, sec. 5.5", "000 ch. 1, sec. 1.5"],
+    texts=["Pattern Recognition ch. 5, sec. 5.5", "Li ch. 1, sec. 1.5"],
     peers=["sklearn.model_selection.GridSearchCV"],
 )
 class SVCCV(SVC):

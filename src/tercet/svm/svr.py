@@ -28,7 +28,7 @@ from tercet.svm.support_vectors import slack_costs, training_rows, tube_problem
         "smo": "the texts' SMO on the 2n multipliers",
         "coordinate-ascent": "one of the 2n multipliers at a time, b by the method of multipliers",
     },
-    texts=["002 ch. 4, eq. 4.34-4.43", "003 ch. 5, eq. 5-60 - 5-69"],
+    texts=["watermelon notes ch. 4, eq. 4.34-4.43", "Pattern Recognition ch. 5, eq. 5-60 - 5-69"],
     peers=["sklearn.svm.SVR", "sklearnex.svm.SVR"],
 )
 class SVR(SupportVectorRegressor):

@@ -1,4 +1,4 @@
-"""Generalisation bound for a finite set of hypotheses (000 theorem 1.1).
+"""Generalisation bound for a finite set of hypotheses (Li theorem 1.1).
 
 With probability at least 1 - delta, for all of d hypotheses at once and a loss in [0, 1],
 
@@ -21,7 +21,7 @@ from tercet.theory.checks import checked_count, checked_positive, checked_probab
     task="theory",
     model="finitely many hypotheses, a loss in [0, 1]",
     strategy="R(f) ≤ R_emp(f) + sqrt((log d + log(1/δ)) / (2N)) with probability at least 1 − δ",
-    texts=["000 ch. 1, theorem 1.1", "001 ch. 1, 1.3"],
+    texts=["Li ch. 1, theorem 1.1", "Machine Learning in Depth ch. 1, 1.3"],
 )
 def finite_class_bound(
     n_hypotheses: float, n_samples: float, delta: float, empirical_risk: float = 0.0

@@ -1,4 +1,4 @@
-"""Hoeffding's inequality (000 eq. 1.34, 1.35)."""
+"""Hoeffding's inequality (Li eq. 1.34, 1.35)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tercet.theory.checks import checked_count, checked_positive
     task="theory",
     model="independent variables Xᵢ in [aᵢ, bᵢ], their mean X̄",
     strategy="P(E X̄ − X̄ ≥ t) ≤ exp(−2 N² t² / Σ(bᵢ − aᵢ)²), and the same for the other tail",
-    texts=["000 ch. 1, eq. 1.34, 1.35", "001 ch. 1, 1.3"],
+    texts=["Li ch. 1, eq. 1.34, 1.35", "Machine Learning in Depth ch. 1, 1.3"],
 )
 def hoeffding_bound(
     t: float, n_samples: float | None = None, ranges: Any = (0.0, 1.0), *, two_sided: bool = False

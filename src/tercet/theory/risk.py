@@ -1,4 +1,4 @@
-"""Expected, empirical and structural risk, and the hypotheses that minimise them (000 ch. 1.3)."""
+"""Expected, empirical and structural risk, and the hypotheses that minimise them (Li ch. 1.3)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,11 @@ def _mean_loss(loss: Loss | None, y: Any, f: Any, weights: Any = None) -> float:
     task="theory",
     model="a hypothesis f and a joint distribution P(x, y)",
     strategy="R(f) = E L(y, f(x))",
-    texts=["000 ch. 1, eq. 1.13, 1.27", "001 ch. 1, 1.2", "003 ch. 5, eq. 5-100"],
+    texts=[
+        "Li ch. 1, eq. 1.13, 1.27",
+        "Machine Learning in Depth ch. 1, 1.2",
+        "Pattern Recognition ch. 5, eq. 5-100",
+    ],
 )
 def expected_risk(
     joint: Any, hypothesis: Any, loss: Loss | None = None, *, x: Any = None, y: Any = None
@@ -97,7 +101,11 @@ def expected_risk(
     task="theory",
     model="a hypothesis f and N rows",
     strategy="R_emp(f) = (1/N) Σ L(yᵢ, f(xᵢ))",
-    texts=["000 ch. 1, eq. 1.14, 1.18, 1.19", "001 ch. 1, 1.2", "003 ch. 5, eq. 5-101"],
+    texts=[
+        "Li ch. 1, eq. 1.14, 1.18, 1.19",
+        "Machine Learning in Depth ch. 1, 1.2",
+        "Pattern Recognition ch. 5, eq. 5-101",
+    ],
 )
 def empirical_risk(y: Any, predictions: Any, loss: Loss | None = None, *, sample_weight: Any = None) -> float:
     """Mean loss on some rows: the training error on those learned from, the test error on others.
@@ -117,7 +125,7 @@ def empirical_risk(y: Any, predictions: Any, loss: Loss | None = None, *, sample
     task="theory",
     model="a hypothesis f, N rows and a complexity J(f)",
     strategy="R_srm(f) = (1/N) Σ L(yᵢ, f(xᵢ)) + λ J(f), λ ≥ 0",
-    texts=["000 ch. 1, eq. 1.16", "000 ch. 12, eq. 12.4", "001 ch. 1, 1.2"],
+    texts=["Li ch. 1, eq. 1.16", "Li ch. 12, eq. 12.4", "Machine Learning in Depth ch. 1, 1.2"],
 )
 def structural_risk(
     y: Any,
@@ -146,7 +154,7 @@ def structural_risk(
     model="finitely many hypotheses",
     strategy="minimum of the empirical risk; with log loss it is maximum likelihood",
     algorithms="enumeration",
-    texts=["000 ch. 1, eq. 1.15, 1.30", "001 ch. 1, 1.2"],
+    texts=["Li ch. 1, eq. 1.15, 1.30", "Machine Learning in Depth ch. 1, 1.2"],
 )
 def empirical_risk_minimization(
     hypotheses: Sequence[Hypothesis], X: Any, y: Any, loss: Loss | None = None, *, sample_weight: Any = None
@@ -181,7 +189,11 @@ def empirical_risk_minimization(
     model="finitely many hypotheses, or nested sets of them, with a complexity J",
     strategy="minimum of the structural risk; with log loss and J = −log prior it is maximum a posteriori",
     algorithms="enumeration",
-    texts=["000 ch. 1, eq. 1.17, 1.24", "001 ch. 1, 1.2", "003 ch. 5, 5.7.1"],
+    texts=[
+        "Li ch. 1, eq. 1.17, 1.24",
+        "Machine Learning in Depth ch. 1, 1.2",
+        "Pattern Recognition ch. 5, 5.7.1",
+    ],
 )
 def structural_risk_minimization(
     hypotheses: Sequence[Hypothesis],

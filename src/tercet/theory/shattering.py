@@ -1,4 +1,4 @@
-"""Shattering and VC dimension by enumeration (003 section 5.7.1).
+"""Shattering and VC dimension by enumeration (Pattern Recognition section 5.7.1).
 
 A class shatters h points when it gives each of their 2^h labellings; its VC dimension is the largest such h. By
 enumeration a set of points can be shown to be shattered; that no set of h + 1 points is, is shown only for the sets
@@ -94,7 +94,7 @@ def shatters(points: Any, realizable: Realizable | None = None) -> bool:
     model="a class of functions with values −1 and 1",
     strategy="the largest number of points of which some set has all its labellings in the class",
     algorithms="enumeration of labellings",
-    texts=["003 ch. 5, 5.7.1"],
+    texts=["Pattern Recognition ch. 5, 5.7.1"],
 )
 def vc_dimension(sets: Iterable[Any], realizable: Realizable | None = None) -> int:
     """Largest number of points among given sets that a class shatters: a lower limit of its VC dimension.

@@ -1,4 +1,7 @@
-"""Expected error of a support vector machine by the number of its support vectors (003 section 5.7)."""
+"""Expected error of a support vector machine by the number of its support vectors.
+
+Pattern Recognition section 5.7.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from tercet.theory.checks import checked_count
     task="theory",
     model="a maximum-margin classifier trained on l rows",
     strategy="E[error] ≤ E[number of support vectors] / l: leaving out any other row changes nothing",
-    texts=["003 ch. 5, 5.7.2"],
+    texts=["Pattern Recognition ch. 5, 5.7.2"],
 )
 def support_vector_bound(machine: Any, n_samples: float | None = None) -> float:
     """Upper estimate of the expected test error: support vectors / rows.

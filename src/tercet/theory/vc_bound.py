@@ -1,4 +1,4 @@
-"""Bound by the VC dimension (003 eq. 5-102).
+"""Bound by the VC dimension (Pattern Recognition eq. 5-102).
 
 With probability at least 1 - eta, for every function of a class of VC dimension h and 0-1 loss,
 
@@ -36,7 +36,7 @@ def vc_confidence(vc_dimension: float, n_samples: float, eta: float) -> float:
     task="theory",
     model="a class of VC dimension h, 0-1 loss",
     strategy="R(f) ≤ R_emp(f) + sqrt((h(ln(2l/h) + 1) − ln(η/4)) / l) with probability at least 1 − η",
-    texts=["003 ch. 5, eq. 5-102"],
+    texts=["Pattern Recognition ch. 5, eq. 5-102"],
 )
 def vc_bound(vc_dimension: float, n_samples: float, eta: float, empirical_risk: float = 0.0) -> float:
     """Bound on the expected 0-1 risk of every function of a class with finite VC dimension.

@@ -116,7 +116,11 @@ def lda_conditional(
     model="p(z_i = k | z_-i, w) ∝ (n_kv + β_v) / Σ_v (n_kv + β_v) · (n_mk + α_k) / Σ_k (n_mk + α_k)",
     strategy="samples of the posterior p(z | w, α, β), with θ and φ integrated out",
     algorithms="for each word in turn: take it out of the counts, draw its topic given all others, put it back",
-    texts=["000 ch. 20, Alg 20.2", "001 ch. 5, eq. 5.20, Alg 14", "002 ch. 12"],
+    texts=[
+        "Li ch. 20, Alg 20.2",
+        "Machine Learning in Depth ch. 5, eq. 5.20, Alg 14",
+        "watermelon notes ch. 12",
+    ],
     peers=["tomotopy.LDAModel", "lda.LDA"],
 )
 def lda_gibbs_sweep(

@@ -50,7 +50,7 @@ def dirichlet_multinomial_log_likelihood(counts: Any, alpha: Any) -> float:
     model="rows of counts from multinomials whose probabilities are drawn from one Dirichlet(α)",
     strategy="greatest likelihood of the counts, the probabilities integrated out",
     algorithms="α_k ← α_k Σ_d [Ψ(n_dk + α_k) - Ψ(α_k)] / Σ_d [Ψ(n_d + α_0) - Ψ(α_0)]",
-    texts=["000 ch. 20", "002 ch. 12"],
+    texts=["Li ch. 20", "watermelon notes ch. 12"],
 )
 def minka_fixed_point(
     counts: Any,
@@ -113,7 +113,7 @@ def fixed_point_step(table: CountTable, alpha: np.ndarray, *, symmetric: bool = 
     model="rows of counts from multinomials whose probabilities are drawn from one Dirichlet(α)",
     strategy="greatest likelihood of the counts, the probabilities integrated out",
     algorithms="Newton's method; the Hessian is a diagonal and a constant, so that a step takes linear time",
-    texts=["000 ch. 20, eq. 20.65-20.68", "002 ch. 12"],
+    texts=["Li ch. 20, eq. 20.65-20.68", "watermelon notes ch. 12"],
 )
 def newton_dirichlet_prior(
     counts: Any, alpha: Any = 1.0, *, max_iter: int = 100, tol: float = 1e-8

@@ -17,7 +17,7 @@ from tercet.core.validation import check_array, refuse_negative
     task="loss",
     model="B(D ‖ X) = Σ φ(d) - φ(x) - φ'(x) (d - x) for a convex φ",
     strategy="0 where both matrices are equal, and positive elsewhere",
-    texts=["000 ch. 22, Table 22.3"],
+    texts=["Li ch. 22, Table 22.3"],
 )
 def bregman_divergence(
     D: Any,
@@ -81,7 +81,7 @@ def bregman_divergence(
     approach="generative",
     model="P(d_n | U, v_n) ∝ exp(-|d_n - U v_n|²)",
     strategy="maximum likelihood is least squares; U is orthonormal in LSA, U and V are not negative in NMF",
-    texts=["000 ch. 22, Table 22.4"],
+    texts=["Li ch. 22, Table 22.4"],
 )
 def factorization_log_density(
     D: Any, doc_topic: Any, components: Any, constraint: Literal["orthogonal", "nonnegative"] | None = None

@@ -35,7 +35,11 @@ class Simulated(NamedTuple):
     zh="LDA 的文本生成过程",
     task="topic model",
     model="φ_k ~ Dir(β); θ_m ~ Dir(α); z_mn ~ Mult(θ_m); w_mn ~ Mult(φ_z)",
-    texts=["000 ch. 20, Alg 20.1", "001 ch. 5, eq. 5.17-5.19", "002 ch. 12, eq. 12.24"],
+    texts=[
+        "Li ch. 20, Alg 20.1",
+        "Machine Learning in Depth ch. 5, eq. 5.17-5.19",
+        "watermelon notes ch. 12, eq. 12.24",
+    ],
 )
 def generate_documents(
     n_documents: int,

@@ -42,9 +42,9 @@ Offset = Annotated[float, Range(1.0, np.inf, "[)")]
         "gibbs": "collapsed Gibbs sampling: a new topic for each word in turn, given those of all others",
     },
     texts=[
-        "000 ch. 20, Alg 20.1, 20.2, 20.4, 20.5",
-        "001 ch. 5, 5.14-5.15, 5.18",
-        "002 ch. 12, eq. 12.24-12.26",
+        "Li ch. 20, Alg 20.1, 20.2, 20.4, 20.5",
+        "Machine Learning in Depth ch. 5, 5.14-5.15, 5.18",
+        "watermelon notes ch. 12, eq. 12.24-12.26",
     ],
     peers=["sklearn.decomposition.LatentDirichletAllocation", "gensim.models.LdaModel", "tomotopy.LDAModel"],
 )

@@ -22,7 +22,7 @@ BLOCK = 1 << 22  # numbers that are computed at a time
     zh="困惑度",
     task="topic model",
     model="exp(-Σ n_dw log Σ_k θ_dk φ_kw / Σ n_dw)",
-    texts=["000 ch. 20, 20(d)", "002 ch. 12"],
+    texts=["Li ch. 20, 20(d)", "watermelon notes ch. 12"],
 )
 def word_perplexity(X: Any, doc_topic: Any, topic_word: Any) -> float:
     """Perplexity of the words of documents under given topics: exp(-Σ n_dw log Σ_k θ_dk φ_kw / Σ n_dw).
@@ -76,7 +76,7 @@ def word_perplexity(X: Any, doc_topic: Any, topic_word: Any) -> float:
     zh="文档补全的划分",
     task="topic model",
     model="tokens 1, 3, 5, ... of each document are seen, tokens 2, 4, 6, ... are to be guessed",
-    texts=["000 ch. 20, 20(d)"],
+    texts=["Li ch. 20, 20(d)"],
 )
 def document_completion(X: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Split each document into two halves, for the perplexity of one when the other was seen.

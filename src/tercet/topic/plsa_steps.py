@@ -58,7 +58,7 @@ class GenerativeModel(NamedTuple):
     model="P(w,d) = P(d) Σ_z P(z|d) P(w|z)",
     strategy="maximum likelihood with hidden topics",
     algorithms="E: P(z|w,d) ∝ P(w|z) P(z|d); M: shares of the expected counts n(w,d) P(z|w,d)",
-    texts=["000 ch. 18, Alg 18.1, eq. 18.11-18.13", "001 ch. 5, sec. 5.3.4"],
+    texts=["Li ch. 18, Alg 18.1, eq. 18.11-18.13", "Machine Learning in Depth ch. 5, sec. 5.3.4"],
 )
 def plsa_step(
     counts: Any, doc_topic: Any, components: Any, *, beta: float = 1.0
@@ -112,7 +112,7 @@ def plsa_step(
     model="P(w,d) = Σ_z P(z) P(w|z) P(d|z)",
     strategy="maximum likelihood with hidden topics",
     algorithms="E: P(z|w,d) ∝ P(z) P(w|z) P(d|z); M: shares of the expected counts n(w,d) P(z|w,d)",
-    texts=["000 ch. 18, eq. 18.5, 18.6, Ex 18.2"],
+    texts=["Li ch. 18, eq. 18.5, 18.6, Ex 18.2"],
 )
 def cooccurrence_step(
     counts: Any, topic_weights: Any, topic_document: Any, components: Any, *, beta: float = 1.0

@@ -17,7 +17,7 @@ from tercet.topic.documents import count_documents
     model="a list of words for each topic; a word may belong to several",
     strategy="the topic with most of its words in the document",
     algorithms="count the words of each topic",
-    texts=["001 ch. 5, sec. 5.1"],
+    texts=["Machine Learning in Depth ch. 5, sec. 5.1"],
 )
 def count_topic_words(documents: Any, topics: Mapping[str, Any], smoothing: float = 0.0) -> np.ndarray:
     """How many words of each topic documents have; the largest count says what a document is about.

@@ -73,7 +73,7 @@ class LDAEstimate(NamedTuple):
     zh="LDA 的证据下界",
     task="topic model",
     model="L(γ, η; α, φ) = E_q[log p(θ) + log p(z|θ) + log p(w|z, φ)] - E_q[log q(θ) + log q(z)]",
-    texts=["000 ch. 20, eq. 20.42-20.55"],
+    texts=["Li ch. 20, eq. 20.42-20.55"],
 )
 def document_elbo(document: Any, gamma: Any, z: Any, alpha: Any, log_topic_word: Any) -> float:
     """Evidence lower bound of one document (20.47), the sum of five terms.
@@ -119,7 +119,7 @@ def document_elbo(document: Any, gamma: Any, z: Any, alpha: Any, log_topic_word:
     model="q(θ, z) = Dir(θ|γ) Π Mult(z_n|η_n)",
     strategy="evidence lower bound of one document",
     algorithms="coordinate ascent: η_nk ∝ φ_kw exp(ψ(γ_k)), then γ = α + Σ_n η_n",
-    texts=["000 ch. 20, Alg 20.4, eq. 20.58, 20.62"],
+    texts=["Li ch. 20, Alg 20.4, eq. 20.58, 20.62"],
 )
 def infer_document(
     document: Any,
@@ -186,7 +186,11 @@ def infer_document(
     model="θ_m ~ Dir(α), z_mn ~ Mult(θ_m), w_mn ~ Mult(φ_z); with a prior φ_k ~ Dir(η), too",
     strategy="evidence lower bound of the corpus",
     algorithms="E: γ and η of each document; M: φ_kv ∝ Σ η_mnk (or λ = η + Σ η_mnk), α by Newton's method",
-    texts=["000 ch. 20, Alg 20.5", "001 ch. 5, 5.18", "002 ch. 12, eq. 12.26"],
+    texts=[
+        "Li ch. 20, Alg 20.5",
+        "Machine Learning in Depth ch. 5, 5.18",
+        "watermelon notes ch. 12, eq. 12.26",
+    ],
 )
 def variational_em(
     documents: Any,

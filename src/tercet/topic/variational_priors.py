@@ -21,7 +21,7 @@ LEAST_ALPHA, LARGEST_ALPHA = 1e-6, 1e6  # where all documents have the same topi
     model="L(α) = Σ_m [log Γ(Σα) - Σ_k log Γ(α_k) + Σ_k (α_k - 1)(ψ(γ_mk) - ψ(Σγ_m))]",
     strategy="evidence lower bound in α",
     algorithms="Newton's method; the Hessian is a diagonal and a constant: linear time",
-    texts=["000 ch. 20, eq. 20.65-20.68", "002 ch. 12"],
+    texts=["Li ch. 20, eq. 20.65-20.68", "watermelon notes ch. 12"],
 )
 def newton_alpha(
     gamma: Any, alpha: Any, *, sample_weight: Any = None, max_iter: int = 100, tol: float = 1e-10
@@ -99,7 +99,7 @@ def alpha_step(alpha: np.ndarray, logs: np.ndarray) -> np.ndarray:
     model="ψ(α_k) = ψ(Σα) + mean of E[log θ_k]",
     strategy="evidence lower bound in α",
     algorithms="Minka's fixed point: α_k = ψ⁻¹(ψ(Σα) + mean of E[log θ_k])",
-    texts=["000 ch. 20, eq. 20.65", "002 ch. 12"],
+    texts=["Li ch. 20, eq. 20.65", "watermelon notes ch. 12"],
 )
 def minka_alpha(
     gamma: Any, alpha: Any, *, sample_weight: Any = None, max_iter: int = 100, tol: float = 1e-10

@@ -1,4 +1,4 @@
-"""Cost-complexity pruning (CART 剪枝): weakest-link pruning, and the choice of a subtree (000 ch. 5, Alg 5.7)."""
+"""Cost-complexity pruning (CART 剪枝): weakest-link pruning, and the choice of a subtree (Li ch. 5, Alg 5.7)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RELATIVE_TOLERANCE = 1e-10  # numbers that differ by less are equal: rounding mu
     model="decision tree",
     strategy="C_α(T) = C(T) + α |T|",
     algorithms="the weakest link first: g(t) = (C(t) - C(T_t)) / (|T_t| - 1)",
-    texts=["000 ch. 5, Alg 5.7", "001 ch. 8, 8.1.4"],
+    texts=["Li ch. 5, Alg 5.7", "Machine Learning in Depth ch. 8, 8.1.4"],
     peers=["sklearn.tree.DecisionTreeClassifier.cost_complexity_pruning_path"],
 )
 def cost_complexity_path(tree: Tree, merge: bool = True) -> tuple[np.ndarray, PrunedSubtrees]:
@@ -149,7 +149,7 @@ class SubtreeChoice(NamedTuple):
         "validation": "held-out rows",
         "cross-validation": "trees of the folds, cut at the geometric means of neighbouring alphas",
     },
-    texts=["000 ch. 5, 5.5.2", "001 ch. 8, 8.1.4"],
+    texts=["Li ch. 5, 5.5.2", "Machine Learning in Depth ch. 8, 8.1.4"],
 )
 def choose_subtree(
     tree: Tree,

@@ -1,4 +1,4 @@
-"""Decision stump (决策树桩): one test, the best by the weight of the mistakes (000 ch. 8, Example 8.1)."""
+"""Decision stump (决策树桩): one test, the best by the weight of the mistakes (Li ch. 8, Example 8.1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tercet.tree._engine.criteria import TIE, midpoint
     model="one class where x_j < v, another where x_j > v",
     strategy="weight of the rows that are wrong",
     algorithms="all features and all thresholds between neighbouring values are tried",
-    texts=["000 ch. 8, Example 8.1"],
+    texts=["Li ch. 8, Example 8.1"],
 )
 class DecisionStump(Classifier):
     """Classifier of a single threshold, with the least weight of mistakes.

@@ -1,4 +1,4 @@
-"""Classification trees (分类树): ID3, C4.5 and CART (000 ch. 5, Alg 5.2, 5.3 and 5.6)."""
+"""Classification trees (分类树): ID3, C4.5 and CART (Li ch. 5, Alg 5.2, 5.3 and 5.6)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,11 @@ from tercet.tree.tree import Tree
         "id3": "one branch for each value, by information gain",
         "c45": "one branch for each value, by gain ratio; missing values go down all branches",
     },
-    texts=["000 ch. 5, Alg 5.1, 5.2, 5.3, 5.4, 5.6, 5.7", "001 ch. 8", "002 ch. 2"],
+    texts=[
+        "Li ch. 5, Alg 5.1, 5.2, 5.3, 5.4, 5.6, 5.7",
+        "Machine Learning in Depth ch. 8",
+        "watermelon notes ch. 2",
+    ],
     peers=["sklearn.tree.DecisionTreeClassifier", "snapml.DecisionTreeClassifier"],
 )
 class DecisionTreeClassifier(BaseDecisionTree, Classifier):

@@ -1,4 +1,4 @@
-"""Regression trees (回归树): CART with the least squared error (000 ch. 5, Alg 5.5)."""
+"""Regression trees (回归树): CART with the least squared error (Li ch. 5, Alg 5.5)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tercet.tree.base import (
     model="tests of features from a root to a leaf, which has one value for all rows that get there",
     strategy="squared, absolute or Poisson error of the leaves, with a price for each leaf when pruned",
     algorithms="binary tests with the greatest fall of the error (CART)",
-    texts=["000 ch. 5, Alg 5.5, 5.7", "001 ch. 8", "002 ch. 2"],
+    texts=["Li ch. 5, Alg 5.5, 5.7", "Machine Learning in Depth ch. 8", "watermelon notes ch. 2"],
     peers=["sklearn.tree.DecisionTreeRegressor", "snapml.DecisionTreeRegressor"],
 )
 class DecisionTreeRegressor(BaseDecisionTree, Regressor):

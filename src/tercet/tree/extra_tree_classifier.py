@@ -19,7 +19,7 @@ from tercet.tree.decision_tree_classifier import DecisionTreeClassifier
     model="tests of features from a root to a leaf, which has P(y | x) for all rows that get there",
     strategy="impurity of the leaves: Gini index or entropy",
     algorithms="one random threshold for each of some random features; the best of them is the test",
-    texts=["001 ch. 8"],
+    texts=["Machine Learning in Depth ch. 8"],
     peers=["sklearn.tree.ExtraTreeClassifier"],
 )
 class ExtraTreeClassifier(DecisionTreeClassifier):

@@ -19,7 +19,7 @@ from tercet.tree.decision_tree_regressor import DecisionTreeRegressor, current_c
     model="tests of features from a root to a leaf, which has one value for all rows that get there",
     strategy="squared, absolute or Poisson error of the leaves",
     algorithms="one random threshold for each of some random features; the best of them is the test",
-    texts=["001 ch. 8"],
+    texts=["Machine Learning in Depth ch. 8"],
     peers=["sklearn.tree.ExtraTreeRegressor"],
 )
 class ExtraTreeRegressor(DecisionTreeRegressor):

@@ -36,7 +36,7 @@ from tercet.tree._engine.gain_table import (
         "ratio": "information gain over the entropy of the feature",
         "gini": "fall of the Gini index",
     },
-    texts=["000 ch. 5, 5.2.1"],
+    texts=["Li ch. 5, 5.2.1"],
     peers=["sklearn.feature_selection.SelectKBest", "sklearn.feature_selection.mutual_info_classif"],
 )
 class InformationSelector(SelectorMixin, MixedColumns):

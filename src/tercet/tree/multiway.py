@@ -1,4 +1,7 @@
-"""ID3 and C4.5: multiway trees, with one branch for each value of a category (000 ch. 5.3, 002 ch. 2)."""
+"""ID3 and C4.5: multiway trees, with one branch for each value of a category.
+
+Li ch. 5.3, watermelon notes ch. 2.
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ PARALLEL_SIZE = 1 << 12  # rows times columns from which restarts are worth thre
         "perceptron": "the direction of a perceptron between two groups of classes",
         "logistic": "the direction of a logistic regression between two groups of classes",
     },
-    texts=["002 ch. 2, 2.6"],
+    texts=["watermelon notes ch. 2, 2.6"],
 )
 class ObliqueTreeClassifier(DecisionTreeClassifier):
     """Tree whose tests are hyperplanes, w·x <= t.

@@ -46,7 +46,7 @@ SLACK = 0.1  # C4.5 takes the leaf where it costs up to a tenth of a row more
     model="decision tree",
     strategy="C_α(T) = Σ_t N_t H_t + α |T|",
     algorithms="dynamic programming from the leaves up",
-    texts=["000 ch. 5, Alg 5.4", "001 ch. 8, 8.1.4"],
+    texts=["Li ch. 5, Alg 5.4", "Machine Learning in Depth ch. 8, 8.1.4"],
 )
 def cost_pruning(tree: Tree, alpha: float, base: float | None = None) -> Tree:
     """The pruned subtree whose entropy, plus a price for each leaf, is least.
@@ -92,7 +92,7 @@ def cost_pruning(tree: Tree, alpha: float, base: float | None = None) -> Tree:
     model="decision tree",
     strategy="mistakes on held-out rows",
     algorithms="from the leaves up",
-    texts=["002 ch. 2, 2.4.2"],
+    texts=["watermelon notes ch. 2, 2.4.2"],
 )
 def reduced_error_pruning(
     tree: Tree, X: Any, y: Any, weight: Any = None, ties: bool = False, measure: Measure | None = None
@@ -135,7 +135,7 @@ def reduced_error_pruning(
     model="decision tree",
     strategy="mistakes on held-out rows",
     algorithms="from the root down: a test must earn its place at once",
-    texts=["002 ch. 2, 2.4.1"],
+    texts=["watermelon notes ch. 2, 2.4.1"],
 )
 def pre_pruning(tree: Tree, X: Any, y: Any, weight: Any = None, measure: Measure | None = None) -> Tree:
     """Keep a test only if held-out rows are answered strictly better right after it.

@@ -29,7 +29,7 @@ from tercet.tree.tree import CATEGORY, LEAF, LINEAR, Tree
     model="if A and B and ... then y: one rule for each path from the root to a leaf",
     strategy="the tree's; simplified: the pessimistic error of each rule",
     algorithms="conditions on one feature merged; simplified: greedy removal of conditions, as C4.5rules",
-    texts=["000 ch. 5, 5.1.2", "001 ch. 8, 8.1.1"],
+    texts=["Li ch. 5, 5.1.2", "Machine Learning in Depth ch. 8, 8.1.1"],
 )
 def extract_rules(
     model: Any, feature_names: Sequence[str] | None = None, class_names: Sequence[str] | None = None

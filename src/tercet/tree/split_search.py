@@ -1,4 +1,4 @@
-"""Split search and growth in plain form: ID3, C4.5 and CART (000 ch. 5, Alg 5.2, 5.3, 5.5 and 5.6).
+"""Split search and growth in plain form: ID3, C4.5 and CART (Li ch. 5, Alg 5.2, 5.3, 5.5 and 5.6).
 
 `DecisionTreeClassifier` and `DecisionTreeRegressor` grow the same trees with faster engines, which are tested
 against these functions. No weights, no missing values, no limits but those of the texts.

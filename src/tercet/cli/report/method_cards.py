@@ -109,8 +109,6 @@ def _facts(entry: dict[str, Any], result: dict[str, Any], card: dict[str, Any] |
 
 
 def _place(place: str) -> Markup:
-    text, _, where = place.partition(" ")
-    names = catalog.TEXTS.get(text)
-    if not names:
-        return tag("span", place)
-    return tag("span", tag("cite", names[translation.language() == "zh"]), " ", where)
+    text = catalog.text_of(place)
+    title = text.title(translation.language())
+    return tag("span", tag("cite", title), " ", place.removeprefix(f"{text.name} "))

@@ -1,7 +1,7 @@
 """The worked examples of the texts, as data: what is given, what to call, what must come out.
 
-Each chapter is a module (`ch02` is chapter 2 of text 000, `t002_ch01` chapter 1 of text 002) with a list
-`EXAMPLES`. The tests run all of them, and so does `tercet book`.
+Each chapter is a module (`ch02` is chapter 2 of Li, `watermelon_ch01` chapter 1 of the watermelon notes)
+with a list `EXAMPLES`. The tests run all of them, and so does `tercet book`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from typing import Any
 
 import numpy as np
 
-WITHOUT_NUMBERS = ("002 ", "003 ", "004 ")  # texts that print formulas and hardly a number
+WITHOUT_NUMBERS = (
+    "watermelon notes ",
+    "Pattern Recognition ",
+    "Studies ML ",
+)  # texts that print formulas and hardly a number
 DERIVED = re.compile(
     r"\bderived\b|\bno numbers|gives? no (?:numbers|counts|rows)|(?:formulas|theorems|model) only|"
     r"made for the text|not in the text|numbers of ours|\b(?:is|are) ours\b|worked out from|"
@@ -41,7 +45,7 @@ class Example:
 
     Attributes
     ----------
-    place : where it stands, as in "000 Ex 2.1".
+    place : where it stands, as in "Li Ex 2.1".
     title, zh : what it shows.
     given : the input, as keyword arguments of `call`.
     call : runs the library on the input and returns the values by name.
@@ -132,7 +136,7 @@ def _words(call: Any, given: dict[str, Any]) -> set[str]:
 def chapters() -> list[str]:
     """The chapters that have examples, as one reads: text by text, appendices last."""
     names = [module.name for module in pkgutil.iter_modules(__path__)]
-    return sorted(names, key=lambda name: (name.startswith("t"), "app" in name, name))
+    return sorted(names, key=lambda name: (not name.startswith(("ch", "app")), "app" in name, name))
 
 
 def examples(chapter: str | None = None) -> list[Example]:
@@ -141,7 +145,7 @@ def examples(chapter: str | None = None) -> list[Example]:
     Examples
     --------
     >>> [example.place for example in examples("ch02")][0]
-    '000 Ex 2.1'
+    'Li Ex 2.1'
     """
     names = chapters() if chapter is None else [chapter]
     return [e for name in names for e in importlib.import_module(f"{__name__}.{name}").EXAMPLES]

@@ -1,4 +1,4 @@
-"""Text 000, appendix A: gradient descent (梯度下降法)."""
+"""Li, appendix A: gradient descent (梯度下降法)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stops(A: Any, x0: Any, tol: float) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Alg A.1",
+        place="Li Alg A.1",
         title="steepest descent with exact line search zigzags to the minimum",
         zh="梯度下降法（一维精确搜索）",
         given={"A": [[1, 0], [0, 4]], "x0": [4, 1], "passes": 3},
@@ -45,7 +45,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Alg A.1",
+        place="Li Alg A.1",
         title="its three stopping rules: gradient, change of f, change of x",
         zh="梯度下降法的三种停止条件",
         given={"A": [[1, 0], [0, 4]], "x0": [4, 1], "tol": 1e-3},

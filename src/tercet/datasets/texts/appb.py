@@ -1,4 +1,4 @@
-"""Text 000, appendix B: the Newton method and the quasi-Newton methods (牛顿法和拟牛顿法)."""
+"""Li, appendix B: the Newton method and the quasi-Newton methods (牛顿法和拟牛顿法)."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def rank_one(inverse: Any, u: Any, v: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Alg B.1",
+        place="Li Alg B.1",
         title="Newton's full steps to the minimum of exp(x) - 2x",
         zh="牛顿法",
         given={"x0": 0.0, "passes": 5},
@@ -107,7 +107,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Alg B.1",
+        place="Li Alg B.1",
         title="a Newton step where the Hessian is indefinite: f rises",
         zh="海赛矩阵不正定时牛顿法失效",
         given={"x0": [0.0, 0.0], "safeguard": False},
@@ -116,7 +116,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Alg B.1",
+        place="Li Alg B.1",
         title="the same step with the safeguard: f falls",
         zh="海赛矩阵不正定时的修正",
         given={"x0": [0.0, 0.0], "safeguard": True},
@@ -125,7 +125,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Alg B.2",
+        place="Li Alg B.2",
         title="DFP on a quadratic function",
         zh="DFP 算法",
         given={**QUADRATIC, "method": "dfp"},
@@ -139,7 +139,7 @@ EXAMPLES = [
         note=f"{DERIVED} The text's remark on Broyden's class cites (B.23) for the update; it is (B.24).",
     ),
     Example(
-        place="000 Alg B.3",
+        place="Li Alg B.3",
         title="BFGS on a quadratic function, with B",
         zh="BFGS 算法",
         given={**QUADRATIC, "method": "bfgs", "form": "b"},
@@ -152,7 +152,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Alg B.3",
+        place="Li Alg B.3",
         title="BFGS on a quadratic function, with the inverse G",
         zh="BFGS 算法（关于逆矩阵的迭代公式）",
         given={**QUADRATIC, "method": "bfgs", "form": "inverse"},
@@ -165,7 +165,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Eq B.32",
+        place="Li Eq B.32",
         title="Broyden's class at α = 1/2",
         zh="Broyden 类算法",
         given={**QUADRATIC, "method": "broyden", "alpha": 0.5},
@@ -174,7 +174,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 app. B",
+        place="Li app. B",
         title="the Sherman-Morrison formula",
         zh="Sherman-Morrison 公式",
         given={"inverse": [[0.5, 0], [0, 0.25]], "u": [1, 1], "v": [1, 2]},

@@ -1,4 +1,4 @@
-"""Text 000, appendix C: Lagrangian duality (拉格朗日对偶性)."""
+"""Li, appendix C: Lagrangian duality (拉格朗日对偶性)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def primal_function(points: list[list[float]]) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 app. C, eq. C.10",
+        place="Li app. C, eq. C.10",
         title="the dual of a problem in one variable",
         zh="对偶问题",
         given={"alpha": 1.0},
@@ -67,7 +67,7 @@ EXAMPLES = [
         note=NOTE + " theta_D(a) = a - a²/4.",
     ),
     Example(
-        place="000 app. C, Thm C.2, C.3",
+        place="Li app. C, Thm C.2, C.3",
         title="strong duality and the KKT conditions",
         zh="强对偶性与KKT条件",
         given={"alpha": 1.0, "beta": -2.0},
@@ -86,7 +86,7 @@ EXAMPLES = [
         note=NOTE + " theta_D(a, b) = -((a + b)² + b²)/4 - 2b - a/2.",
     ),
     Example(
-        place="000 app. C, eq. C.7",
+        place="Li app. C, eq. C.7",
         title="the primal function is infinite where a constraint is broken",
         zh="原始问题",
         given={"points": [[1.0, 1.0], [0.0, 2.0]]},

@@ -1,4 +1,4 @@
-"""Text 000, appendix D: fundamental subspaces of a matrix (矩阵的基本子空间)."""
+"""Li, appendix D: fundamental subspaces of a matrix (矩阵的基本子空间)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def four_subspaces(A: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 app. D",
+        place="Li app. D",
         title="the four fundamental subspaces of a matrix of rank 2",
         zh="秩为 2 的矩阵的四个基本子空间",
         given={"A": A},

@@ -1,4 +1,4 @@
-"""Text 000, appendix E: the KL divergence and the Dirichlet distribution (KL 散度的定义和狄利克雷分布的性质)."""
+"""Li, appendix E: the KL divergence and the Dirichlet distribution (KL 散度的定义和狄利克雷分布的性质)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def dirichlet(alpha: Any, theta: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Eq E.1",
+        place="Li Eq E.1",
         title="the KL divergence of two discrete distributions is not symmetric",
         zh="离散分布的 KL 散度",
         given={"Q": [0.5, 0.5], "P": [0.9, 0.1]},
@@ -50,7 +50,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Eq E.2",
+        place="Li Eq E.2",
         title="the KL divergence of two Gaussians, given as (mean, variance)",
         zh="连续分布的 KL 散度",
         given={"Q": (0, 1), "P": (1, 4)},
@@ -59,7 +59,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Eq E.6, E.7",
+        place="Li Eq E.6, E.7",
         title="the Dirichlet distribution as an exponential family",
         zh="狄利克雷分布与对数的数学期望",
         given={"alpha": [1, 2, 3], "theta": [0.2, 0.3, 0.5]},

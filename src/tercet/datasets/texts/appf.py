@@ -1,4 +1,4 @@
-"""Text 000, appendix F: derivatives of the softmax and of cross-entropy (软最大化函数和交叉熵损失函数的偏导数)."""
+"""Li, appendix F: derivatives of the softmax and of cross-entropy (软最大化函数和交叉熵损失函数的偏导数)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cross_entropy(z: Any, y: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Eq F.1, F.2",
+        place="Li Eq F.1, F.2",
         title="the softmax and its Jacobian",
         zh="软最大化函数的偏导数",
         given={"z": [1, 2, 3]},
@@ -40,7 +40,7 @@ EXAMPLES = [
         note=f"{DERIVED} One line of the derivation of (F.2) lost the factor e^(z_k) of its numerator.",
     ),
     Example(
-        place="000 Eq F.3, F.4",
+        place="Li Eq F.3, F.4",
         title="cross-entropy and its gradient p - y",
         zh="交叉熵损失函数的偏导数",
         given={"z": [1, 2, 3], "y": [0, 1, 0]},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 1: introduction to supervised learning (统计学习及监督学习概论)."""
+"""Li, chapter 1: introduction to supervised learning (统计学习及监督学习概论)."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def hoeffding(t: float, ranges: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Ex 1.1",
+        place="Li Ex 1.1",
         title="polynomial curve fitting",
         zh="多项式函数拟合",
         given={"x": X, "y": T, "degrees": [0, 1, 3, 9]},
@@ -168,7 +168,7 @@ EXAMPLES = [
         note="the data come from the text's source",
     ),
     Example(
-        place="000 1.4.2, 1.5",
+        place="Li 1.4.2, 1.5",
         title="choosing the degree by structural risk and by leave-one-out cross-validation",
         zh="由结构风险与留一交叉验证选择多项式的次数",
         given={"x": X, "y": T, "degrees": [0, 1, 2, 3, 4, 5, 6, 7, 8], "lam": 0.02},
@@ -188,7 +188,7 @@ EXAMPLES = [
         note="the data come from the text's source; the text has no numbers, λ was chosen",
     ),
     Example(
-        place="000 Eq 1.25",
+        place="Li Eq 1.25",
         title="curve fitting with an L2 penalty",
         zh="L2 正则化的多项式拟合",
         given={"x": X, "y": T, "cases": [(3, 0.001), (1, 0.1), (3, 0.1)]},
@@ -202,7 +202,7 @@ EXAMPLES = [
         note="the data come from the text's source",
     ),
     Example(
-        place="000 exercise 1.1",
+        place="Li exercise 1.1",
         title="the probability of a 1 by maximum likelihood and by Bayes, 7 of 10 results being 1",
         zh="伯努利模型的极大似然估计和贝叶斯估计",
         given={"x": [1, 0, 1, 1, 0, 1, 1, 0, 1, 1], "prior": (3, 5)},
@@ -211,7 +211,7 @@ EXAMPLES = [
         note="the exercise has no numbers; a Beta(3, 5) prior and these results were chosen",
     ),
     Example(
-        place="000 Eq 1.41-1.44",
+        place="Li Eq 1.41-1.44",
         title="accuracy, precision, recall and F1 of ten rows",
         zh="十个样本的精确率（accuracy）、准确率（precision）、召回率和 F1 值",
         given={
@@ -229,7 +229,7 @@ EXAMPLES = [
         note="the numbers were chosen; the text calls accuracy 精确率 and precision 准确率",
     ),
     Example(
-        place="000 1.9",
+        place="Li 1.9",
         title="tagging: base noun phrases from the tags of words",
         zh="标注问题：由词的标记得到基本名词短语",
         given={"words": WORDS, "tags": TAGS},
@@ -247,7 +247,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Thm 1.1",
+        place="Li Thm 1.1",
         title="generalisation error bound of a finite hypothesis space",
         zh="泛化误差上界",
         given={"d": 100, "N": 500, "delta": 0.1, "risk": 0.2},
@@ -263,7 +263,7 @@ EXAMPLES = [
         note="the text has no numbers; these are derived from eq. 1.32, 1.33, 1.36 and 1.38",
     ),
     Example(
-        place="000 eq. 1.34, 1.35",
+        place="Li eq. 1.34, 1.35",
         title="Hoeffding's inequality for variables with ranges of their own",
         zh="Hoeffding 不等式",
         given={"t": 0.5, "ranges": [(0, 1), (0, 1), (-1, 1), (0, 2)]},

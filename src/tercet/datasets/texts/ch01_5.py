@@ -1,4 +1,4 @@
-"""Text 000, chapter 1, 1.5 and 1.8: cross-validation and evaluation (交叉验证, 评价指标)."""
+"""Li, chapter 1, 1.5 and 1.8: cross-validation and evaluation (交叉验证, 评价指标)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def classification_measures(y: Any, predicted: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Section 1.5.2",
+        place="Li Section 1.5.2",
         title="hold-out, S folds and leave-one-out",
         zh="训练集、验证集与测试集，S 折与留一交叉验证",
         given={"n": 10, "S": 4},
@@ -77,7 +77,7 @@ EXAMPLES = [
         note="the text has no numbers; S does not divide N here, and folds differ by one row at most",
     ),
     Example(
-        place="000 Section 1.5.2",
+        place="Li Section 1.5.2",
         title="the degree of a polynomial by leave-one-out",
         zh="用留一交叉验证选择多项式次数",
         given={"x": X, "y": T},
@@ -86,7 +86,7 @@ EXAMPLES = [
         note="the data are those of Example 1.1",
     ),
     Example(
-        place="000 eq. 1.20, 1.21, 1.41-1.44",
+        place="Li eq. 1.20, 1.21, 1.41-1.44",
         title="error rate, accuracy, precision, recall and F1",
         zh="误差率、精确率、准确率、召回率与 F1 值",
         given={"y": [1, 1, 1, 1, 0, 0, 0, 0, 0, 0], "predicted": [1, 1, 1, 0, 1, 0, 0, 0, 0, 0]},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 2: the perceptron (感知机)."""
+"""Li, chapter 2: the perceptron (感知机)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def novikoff(X: Any, y: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Ex 2.1",
+        place="Li Ex 2.1",
         title="the perceptron in its primal form",
         zh="感知机学习算法的原始形式",
         given={"X": X, "y": Y},
@@ -69,7 +69,7 @@ EXAMPLES = [
         note="the last row of Table 2.1, with no misclassified point, is no update",
     ),
     Example(
-        place="000 Ex 2.1",
+        place="Li Ex 2.1",
         title="another order of the points, another hyperplane",
         zh="误分类点的另一种选取顺序",
         given={"X": X, "y": Y, "order": [0, 2, 2, 2, 1, 2, 2, 2, 0, 2, 2]},
@@ -85,7 +85,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Ex 2.2",
+        place="Li Ex 2.2",
         title="the perceptron in its dual form",
         zh="感知机学习算法的对偶形式",
         given={"X": X, "y": Y},
@@ -102,7 +102,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Thm 2.1",
+        place="Li Thm 2.1",
         title="Novikoff's bound on the data of example 2.1",
         zh="Novikoff 定理",
         given={"X": X, "y": Y},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 3: the k-nearest neighbour method (k 近邻法)."""
+"""Li, chapter 3: the k-nearest neighbour method (k 近邻法)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def all_are_neighbours(T: Any, y: list[str], x: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Ex 3.1",
+        place="Li Ex 3.1",
         title="nearest neighbours under L_p distances",
         zh="不同 L_p 距离下的最近邻点",
         given={"x1": (1, 1), "x2": (5, 1), "x3": (4, 4)},
@@ -103,7 +103,7 @@ EXAMPLES = [
         note="printed as 6, 4.24, 3.78, 3.57",
     ),
     Example(
-        place="000 Ex 3.1",
+        place="Li Ex 3.1",
         title="the power at which the nearest neighbour changes",
         zh="最近邻点改变时的 p",
         given={"x1": (1, 1), "x2": (5, 1), "x3": (4, 4)},
@@ -112,7 +112,7 @@ EXAMPLES = [
         note="not in the text: 4 = 3 · 2^(1/p)",
     ),
     Example(
-        place="000 Ex 3.2",
+        place="Li Ex 3.2",
         title="a balanced kd-tree of six points",
         zh="构造平衡 kd 树",
         given={"T": T},
@@ -127,7 +127,7 @@ EXAMPLES = [
         note="the median of the first coordinate is taken to be 7, the upper of the two middle values 5 and 7",
     ),
     Example(
-        place="000 Ex 3.3",
+        place="Li Ex 3.3",
         title="search of a kd-tree for the nearest neighbour",
         zh="kd 树的最近邻搜索",
         given={"P": P, "S": (5.5, 2.0), "k": 1},
@@ -143,7 +143,7 @@ EXAMPLES = [
         note="the text has a figure without coordinates; these reproduce its tree and its search",
     ),
     Example(
-        place="000 Ex 3.3",
+        place="Li Ex 3.3",
         title="search of a kd-tree for two neighbours",
         zh="kd 树的 k 近邻搜索（k = 2）",
         given={"P": P, "S": (5.5, 2.0), "k": 2},
@@ -159,7 +159,7 @@ EXAMPLES = [
         note="an exercise of the text; the ball reaches to the second best distance so far",
     ),
     Example(
-        place="000 sec. 3.3",
+        place="Li sec. 3.3",
         title="a linear scan finds what the kd-tree finds",
         zh="线性扫描与 kd 树结果相同",
         given={"P": P, "S": (5.5, 2.0)},
@@ -172,7 +172,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 sec. 3.2.3",
+        place="Li sec. 3.2.3",
         title="with k = N the class is always that of the majority",
         zh="k = N 时总是预测为最多的类",
         given={"T": T, "y": ["+", "+", "-", "+", "-", "+"], "x": [(9, 6), (0, 0), (100, -100)]},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 4: naive Bayes (朴素贝叶斯法)."""
+"""Li, chapter 4: naive Bayes (朴素贝叶斯法)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def counts(sizes: list[int], n_classes: int) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Ex 4.1",
+        place="Li Ex 4.1",
         title="naive Bayes by maximum likelihood on Table 4.1",
         zh="朴素贝叶斯法：极大似然估计",
         given={"alpha": 0.0, "x": [2, "S"]},
@@ -63,7 +63,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Ex 4.2",
+        place="Li Ex 4.2",
         title="naive Bayes with Laplace smoothing on Table 4.1",
         zh="朴素贝叶斯法：贝叶斯估计（拉普拉斯平滑）",
         given={"alpha": 1.0, "x": [2, "S"]},
@@ -81,7 +81,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 ch. 4, 4.1.1",
+        place="Li ch. 4, 4.1.1",
         title="how many conditional probabilities there are in Table 4.1",
         zh="条件概率分布的参数个数",
         given={"sizes": [3, 3], "n_classes": 2},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 5: decision trees (决策树)."""
+"""Li, chapter 5: decision trees (决策树)."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def selection(threshold: float) -> dict[str, Any]:
 TREE = {"house": {"no": {"job": {"no": "no", "yes": "yes"}}, "yes": "yes"}}
 EXAMPLES = [
     Example(
-        place="000 Ex 5.2",
+        place="Li Ex 5.2",
         title="information gain of the loan applications",
         zh="贷款申请样本的信息增益",
         given={"rows": None, "features": ["age", "job", "house", "credit"]},
@@ -139,7 +139,7 @@ EXAMPLES = [
         note="printed with three digits: 0.971; 0.083, 0.324, 0.420, 0.363",
     ),
     Example(
-        place="000 Ex 5.3",
+        place="Li Ex 5.3",
         title="information gain among those without a house",
         zh="没有自己房子的样本子集上的信息增益",
         given={"rows": HOMELESS, "features": ["age", "job", "credit"]},
@@ -151,7 +151,7 @@ EXAMPLES = [
         note="the first gain is printed as 0.251, the difference of two rounded numbers",
     ),
     Example(
-        place="000 Ex 5.3",
+        place="Li Ex 5.3",
         title="ID3 tree of the loan applications",
         zh="ID3 算法生成的决策树",
         given={"algorithm": "id3"},
@@ -159,7 +159,7 @@ EXAMPLES = [
         expected={"tree": TREE, "rows of the leaves": [3, 6, 6]},
     ),
     Example(
-        place="000 Alg 5.3",
+        place="Li Alg 5.3",
         title="C4.5 tree of the loan applications",
         zh="C4.5 算法生成的决策树",
         given={"algorithm": "c45"},
@@ -168,7 +168,7 @@ EXAMPLES = [
         note="derived; the same tree as ID3's",
     ),
     Example(
-        place="000 Ex 5.4",
+        place="Li Ex 5.4",
         title="Gini index of every binary split of the loan applications",
         zh="各特征各取值的基尼指数",
         given={
@@ -189,7 +189,7 @@ EXAMPLES = [
         note="printed with two digits; the value for middle age is not printed",
     ),
     Example(
-        place="000 Ex 5.4",
+        place="Li Ex 5.4",
         title="Gini index of every binary split of those without a house",
         zh="没有自己房子的样本子集上各划分的基尼指数",
         given={
@@ -209,7 +209,7 @@ EXAMPLES = [
         note="derived; the text only says that the split by work is best",
     ),
     Example(
-        place="000 Ex 5.4",
+        place="Li Ex 5.4",
         title="CART of the loan applications",
         zh="CART 算法生成的决策树",
         given={},
@@ -217,7 +217,7 @@ EXAMPLES = [
         expected={"tree": TREE, "Gini(D)": 0.48},
     ),
     Example(
-        place="000 Alg 5.4",
+        place="Li Alg 5.4",
         title="pruning of the ID3 tree by its cost",
         zh="按损失函数剪枝",
         given={"alphas": [7.28, 7.29, 8.0]},
@@ -227,7 +227,7 @@ EXAMPLES = [
         "whose cost of 24 is above the root's 22.56",
     ),
     Example(
-        place="000 Alg 5.7",
+        place="Li Alg 5.7",
         title="sequence of subtrees of CART",
         zh="CART 剪枝的子树序列",
         given={"criterion": "gini"},
@@ -236,7 +236,7 @@ EXAMPLES = [
         note="derived; g is 0.2667 at the test of work and 0.24 at the root, so that the root is cut first",
     ),
     Example(
-        place="000 Alg 5.7",
+        place="Li Alg 5.7",
         title="sequence of subtrees of CART, by entropy",
         zh="CART 剪枝的子树序列（熵）",
         given={"criterion": "entropy"},
@@ -245,7 +245,7 @@ EXAMPLES = [
         note="derived, in bits",
     ),
     Example(
-        place="000 sec. 5.2.1",
+        place="Li sec. 5.2.1",
         title="features of the loan applications that tell enough",
         zh="特征选择",
         given={"threshold": 0.3},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 6: logistic regression and maximum entropy (逻辑斯谛回归与最大熵模型)."""
+"""Li, chapter 6: logistic regression and maximum entropy (逻辑斯谛回归与最大熵模型)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def logistic(location: float, scale: float, x: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Def 6.1",
+        place="Li Def 6.1",
         title="the logistic distribution",
         zh="逻辑斯谛分布",
         given={"location": 1.0, "scale": 2.0, "x": [3.0, 1.0]},
@@ -43,7 +43,7 @@ EXAMPLES = [
         note="derived",
     ),
     Example(
-        place="000 Ex 6.1",
+        place="Li Ex 6.1",
         title="the principle of maximum entropy: nothing known",
         zh="最大熵原理: 无其他约束",
         given={"constraints": []},
@@ -52,7 +52,7 @@ EXAMPLES = [
         expected={"P": [0.2, 0.2, 0.2, 0.2, 0.2], "H": 1.6094379124},
     ),
     Example(
-        place="000 Ex 6.1",
+        place="Li Ex 6.1",
         title="the principle of maximum entropy: P(A) + P(B) = 3/10",
         zh="最大熵原理: P(A)+P(B)=3/10",
         given={"constraints": [("AB", 0.3)]},
@@ -61,7 +61,7 @@ EXAMPLES = [
         expected={"P": [3 / 20, 3 / 20, 7 / 30, 7 / 30, 7 / 30], "H": 1.5878370583},
     ),
     Example(
-        place="000 Ex 6.1",
+        place="Li Ex 6.1",
         title="the principle of maximum entropy: also P(A) + P(C) = 1/2",
         zh="最大熵原理: 再加 P(A)+P(C)=1/2",
         given={"constraints": [("AB", 0.3), ("AC", 0.5)]},
@@ -74,7 +74,7 @@ EXAMPLES = [
         "the text states the constraint and leaves the solution out",
     ),
     Example(
-        place="000 Ex 6.2",
+        place="Li Ex 6.2",
         title="the same by duality",
         zh="最大熵模型的对偶学习",
         given={"constraints": [("AB", 0.3)]},

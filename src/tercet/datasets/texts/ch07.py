@@ -1,4 +1,4 @@
-"""Text 000, chapter 7: support vector machines (支持向量机)."""
+"""Li, chapter 7: support vector machines (支持向量机)."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def rkhs(coef: list[float], points: list[list[float]], sigma: float, x: list[flo
 
 EXAMPLES = [
     Example(
-        place="000 Ex 7.1",
+        place="Li Ex 7.1",
         title="the maximum margin method",
         zh="最大间隔法",
         given={"X": X, "y": Y},
@@ -217,7 +217,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Ex 7.1",
+        place="Li Ex 7.1",
         title="one hyperplane by four algorithms",
         zh="四种算法得到同一个超平面",
         given={"X": X, "y": Y},
@@ -227,7 +227,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Ex 7.2",
+        place="Li Ex 7.2",
         title="the dual algorithm",
         zh="线性可分支持向量机的对偶算法",
         given={"X": X, "y": Y},
@@ -246,7 +246,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Thm 7.6",
+        place="Li Thm 7.6",
         title="one SMO step from zero, with two pairs",
         zh="从零开始的一步 SMO（两种变量对）",
         given={"X": X, "y": Y, "C": 10.0, "pairs": [[1, 3], [2, 3]]},
@@ -269,7 +269,7 @@ EXAMPLES = [
         note="derived on the data of Example 7.1",
     ),
     Example(
-        place="000 Alg 7.5",
+        place="Li Alg 7.5",
         title="SMO with its own choice of variables",
         zh="SMO 算法（按启发式规则选择变量）",
         given={"X": X, "y": Y, "C": 10.0},
@@ -285,7 +285,7 @@ EXAMPLES = [
         note="derived on the data of Example 7.1",
     ),
     Example(
-        place="000 Alg 7.5",
+        place="Li Alg 7.5",
         title="where the stopping rule of the text would never be met: C = 0.1",
         zh="书上的停机条件永远不满足的情形：C = 0.1",
         given={"X": X, "y": Y, "C": 0.1},
@@ -302,7 +302,7 @@ EXAMPLES = [
         "second point looks like a violator, and no pair can move. The test here is one without b",
     ),
     Example(
-        place="000 eq. 7.32, 7.37",
+        place="Li eq. 7.32, 7.37",
         title="soft margins: b is an interval where no multiplier is inside its bounds",
         zh="软间隔：没有 0 < α < C 的样本时 b 是一个区间",
         given={"X": X, "y": Y, "prices": [1.0, 0.2, 0.1]},
@@ -327,7 +327,7 @@ EXAMPLES = [
         note="derived on the data of Example 7.1; ξ is that of the middle of the interval",
     ),
     Example(
-        place="000 Thm 7.4",
+        place="Li Thm 7.4",
         title="a penalised hinge loss with λ = 1/(2C) is a soft margin",
         zh="合页损失加正则项（λ = 1/(2C)）即软间隔",
         given={"X": X, "y": Y, "prices": [1.0, 0.2, 0.1]},
@@ -346,7 +346,7 @@ EXAMPLES = [
         note="derived on the data of Example 7.1; of an interval of b it is the middle",
     ),
     Example(
-        place="000 eq. 7.58, fig. 7.6",
+        place="Li eq. 7.58, fig. 7.6",
         title="hinge and perceptron losses of margins y f(x)",
         zh="合页损失与感知机损失",
         given={"margins": [-1, -0.5, 0, 0.5, 1, 2]},
@@ -355,7 +355,7 @@ EXAMPLES = [
         note="derived",
     ),
     Example(
-        place="000 exercise 7.3",
+        place="Li exercise 7.3",
         title="squared slacks",
         zh="平方松弛变量",
         given={"X": X, "y": Y, "C": 1.0},
@@ -370,7 +370,7 @@ EXAMPLES = [
         note="derived on the data of Example 7.1",
     ),
     Example(
-        place="000 eq. 7.52-7.54",
+        place="Li eq. 7.52-7.54",
         title="the KKT conditions and the duality gap of a soft margin, C = 0.1",
         zh="软间隔的 KKT 条件与对偶间隙，C = 0.1",
         given={"X": X, "y": Y, "C": 0.1},
@@ -379,7 +379,7 @@ EXAMPLES = [
         note="derived on the data of Example 7.1",
     ),
     Example(
-        place="000 Ex 7.3",
+        place="Li Ex 7.3",
         title="three feature maps of one kernel, K(x, z) = (x.z)^2",
         zh="核函数 K(x, z) = (x·z)² 的三个映射",
         given={"x": [1, 2], "z": [3, 4]},
@@ -394,7 +394,7 @@ EXAMPLES = [
         note="derived: the text has no numbers",
     ),
     Example(
-        place="000 eq. 7.92",
+        place="Li eq. 7.92",
         title='the feature "asd" of two strings',
         zh="字符串的特征值（子串 asd）",
         given={"strings": ["Nasdaq", "lass das"], "u": "asd", "decay": 0.5},
@@ -402,7 +402,7 @@ EXAMPLES = [
         expected={"Nasdaq": 0.5**3, "lass das": 2 * 0.5**5},
     ),
     Example(
-        place="000 eq. 7.93",
+        place="Li eq. 7.93",
         title="the string kernel of two strings, subsequences of 3 characters",
         zh="字符串核函数（长度为 3 的子串）",
         given={"strings": ["Nasdaq", "lass das"], "n": 3, "decays": [1.0, 0.5]},
@@ -415,7 +415,7 @@ EXAMPLES = [
         note="derived; the text calls the kernel a cosine, which only the normalised one is",
     ),
     Example(
-        place="000 eq. 7.93",
+        place="Li eq. 7.93",
         title='the string kernel of "cat" and "car", subsequences of 2 characters',
         zh="字符串核函数（cat 与 car，长度为 2 的子串）",
         given={"strings": ["cat", "car"], "n": 2, "decays": [0.5]},
@@ -427,7 +427,7 @@ EXAMPLES = [
         note="derived: decay^4 off the diagonal, 2 decay^4 + decay^6 on it",
     ),
     Example(
-        place="000 eq. 7.82-7.83",
+        place="Li eq. 7.82-7.83",
         title="a function f = K(., 0) - 2 K(., 1) of the Gaussian kernel's space: norm, value, reproduction",
         zh="再生核希尔伯特空间中的函数：范数、取值与再生性",
         given={"coef": [1, -2], "points": [[0], [1]], "sigma": 1.0, "x": [0.5]},

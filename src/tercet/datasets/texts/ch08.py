@@ -1,4 +1,4 @@
-"""Text 000, chapter 8: boosting (提升方法)."""
+"""Li, chapter 8: boosting (提升方法)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def boosting_tree(x: list[float], y: list[float], rounds: int, **settings: Any) 
 
 EXAMPLES = [
     Example(
-        place="000 Ex 8.1",
+        place="Li Ex 8.1",
         title="AdaBoost with stumps, and the bounds on its training error",
         zh="AdaBoost 算法与训练误差界",
         given={"x": X81, "y": Y81, "rounds": 3},
@@ -86,7 +86,7 @@ EXAMPLES = [
         "which are equally good, the first is taken.",
     ),
     Example(
-        place="000 Ex 8.2",
+        place="Li Ex 8.2",
         title="Boosting tree for numbers: stumps fitted to residuals",
         zh="回归问题的提升树",
         given={"x": X82, "y": Y82, "rounds": 6, "init": "zero"},
@@ -109,7 +109,7 @@ EXAMPLES = [
         note="The print carries rounded numbers through: T2 has -0.52, f6 the pieces 5.63, 5.82, 6.56, 6.83, 8.95.",
     ),
     Example(
-        place="000 Ex 8.2, absolute loss",
+        place="Li Ex 8.2, absolute loss",
         title="Gradient boosting: the sign of the residual, and medians in the leaves",
         zh="梯度提升（绝对损失）",
         given={"x": X82, "y": Y82, "rounds": 1, "loss": "absolute_error"},

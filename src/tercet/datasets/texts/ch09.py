@@ -1,4 +1,4 @@
-"""Text 000, chapter 9: the EM algorithm and its extensions (EM 算法及其推广)."""
+"""Li, chapter 9: the EM algorithm and its extensions (EM 算法及其推广)."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def posterior(joint: np.ndarray) -> np.ndarray:
 
 EXAMPLES = [
     Example(
-        place="000 Ex 9.1",
+        place="Li Ex 9.1",
         title="three coins, from 0.5, 0.5, 0.5",
         zh="三硬币模型，初值 0.5、0.5、0.5",
         given={"tosses": TOSSES, "start": (0.5, 0.5, 0.5)},
@@ -147,7 +147,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Ex 9.1",
+        place="Li Ex 9.1",
         title="three coins, from 0.4, 0.6, 0.7",
         zh="三硬币模型，初值 0.4、0.6、0.7",
         given={"tosses": TOSSES, "start": (0.4, 0.6, 0.7)},
@@ -161,7 +161,7 @@ EXAMPLES = [
         note="printed to 4 digits; the likelihood depends on the share of heads alone: its maximum is the same",
     ),
     Example(
-        place="000 ch. 9, eq. 9.11-9.20",
+        place="Li ch. 9, eq. 9.11-9.20",
         title="Q, H and the lower bound of the three coins",
         zh="三硬币模型的 Q 函数、H 函数与下界",
         given={"tosses": TOSSES, "start": (0.4, 0.6, 0.7)},
@@ -178,7 +178,7 @@ EXAMPLES = [
         note="derived",
     ),
     Example(
-        place="000 Alg 9.2",
+        place="Li Alg 9.2",
         title="EM for a mixture of two Gaussians",
         zh="高斯混合模型的 EM 算法",
         given={"points": POINTS, "weights": [0.5, 0.5], "means": [0.0, 3.0], "variance": 4.0},
@@ -202,7 +202,7 @@ EXAMPLES = [
         note="derived: the text has no numbers; the new mean is in the variance, which eq. 9.31 leaves open",
     ),
     Example(
-        place="000 Alg 9.5",
+        place="Li Alg 9.5",
         title="GEM: the variance with the new mean, and with the old",
         zh="GEM 算法 3：方差用新均值与用旧均值",
         given={"points": POINTS, "weights": [0.5, 0.5], "means": [0.0, 3.0], "variance": 4.0},

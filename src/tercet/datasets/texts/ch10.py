@@ -1,4 +1,4 @@
-"""Text 000, chapter 10: hidden Markov models (隐马尔可夫模型)."""
+"""Li, chapter 10: hidden Markov models (隐马尔可夫模型)."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def supervised(pairs: list[tuple[list[int], list[int]]]) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Ex 10.1",
+        place="Li Ex 10.1",
         title="boxes and balls: the model, P(O) by all paths, and the best path",
         zh="盒子和球模型：模型参数、概率与最优路径",
         given={"red": RED, "white": WHITE, "O": [0, 0, 1, 1, 0]},
@@ -195,7 +195,7 @@ EXAMPLES = [
         note="the text gives the model only; the most likely boxes make a path that cannot be (from 2 to 4)",
     ),
     Example(
-        place="000 eq. 10.10",
+        place="Li eq. 10.10",
         title="direct calculation over all 27 paths",
         zh="直接计算法",
         given={**THREE_BOXES, "O": [0, 1, 0], "path": [3, 3, 3]},
@@ -204,7 +204,7 @@ EXAMPLES = [
         note="the text has no numbers here; the model is that of Ex 10.2",
     ),
     Example(
-        place="000 Ex 10.2",
+        place="Li Ex 10.2",
         title="the forward algorithm",
         zh="前向算法",
         given={**THREE_BOXES, "O": [0, 1, 0]},
@@ -217,7 +217,7 @@ EXAMPLES = [
         note="printed as 0.04187, 0.03551, 0.05284 and P(O) = 0.13022",
     ),
     Example(
-        place="000 Alg 10.3",
+        place="Li Alg 10.3",
         title="the backward algorithm and posteriors on Ex 10.2",
         zh="后向算法与后验概率（例 10.2 的模型）",
         given={**THREE_BOXES, "O": [0, 1, 0]},
@@ -240,7 +240,7 @@ EXAMPLES = [
         note="the text has no numbers here",
     ),
     Example(
-        place="000 Ex 10.3",
+        place="Li Ex 10.3",
         title="the Viterbi algorithm",
         zh="维特比算法",
         given={**THREE_BOXES, "O": [0, 1, 0]},
@@ -257,7 +257,7 @@ EXAMPLES = [
         note="the text does not give P(path | O)",
     ),
     Example(
-        place="000 Alg 10.4",
+        place="Li Alg 10.4",
         title="one step of Baum-Welch from the model of Ex 10.2",
         zh="Baum-Welch 算法：从例 10.2 的模型出发的一步",
         given={**THREE_BOXES, "O": [0, 1, 0]},
@@ -276,7 +276,7 @@ EXAMPLES = [
         note="the text has no numbers here",
     ),
     Example(
-        place="000 Alg 10.4",
+        place="Li Alg 10.4",
         title="a uniform start goes no further than the shares of the symbols",
         zh="Baum-Welch 算法：均匀初值只学到符号的频率",
         given={"pi": [0.5, 0.5], "A": [[0.5, 0.5]] * 2, "B": [[0.5, 0.5]] * 2, "O": [0, 1, 0, 0]},
@@ -291,7 +291,7 @@ EXAMPLES = [
         note="the text has no numbers here",
     ),
     Example(
-        place="000 eq. 10.34",
+        place="Li eq. 10.34",
         title="the Q function and its three terms",
         zh="Q 函数及其三项",
         given={**THREE_BOXES, "O": [0, 1, 0]},
@@ -305,7 +305,7 @@ EXAMPLES = [
         note="the text has no numbers here; it omits the division by P(O), which makes Q an expectation",
     ),
     Example(
-        place="000 eq. 10.30",
+        place="Li eq. 10.30",
         title="supervised learning by counting",
         zh="监督学习：由频数估计",
         given={"pairs": PAIRS},

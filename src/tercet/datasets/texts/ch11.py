@@ -1,4 +1,4 @@
-"""Text 000, chapter 11: the conditional random field (条件随机场)."""
+"""Li, chapter 11: the conditional random field (条件随机场)."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ MLE = {"w": W_MLE, "f": 1.5937975766477979}
 
 EXAMPLES = [
     Example(
-        place="000 Ex 11.1",
+        place="Li Ex 11.1",
         title="the unnormalised probability of one sequence of labels",
         zh="一个标记序列的非规范化概率",
         given={**THREE, "y": [1, 2, 2]},
@@ -157,7 +157,7 @@ EXAMPLES = [
         expected={"F": [1.0, 0, 0, 0, 1, 1, 1, 0, 1], "w·F": 3.2, "weight": 24.532530197},
     ),
     Example(
-        place="000 Ex 11.1",
+        place="Li Ex 11.1",
         title="all sequences, Z, marginals and expectations",
         zh="全部标记序列、规范化因子、边缘概率与特征期望",
         given=THREE,
@@ -181,7 +181,7 @@ EXAMPLES = [
         note="derived; the body of eq. 11.34 is lost in print",
     ),
     Example(
-        place="000 eq. 11.26-11.31",
+        place="Li eq. 11.26-11.31",
         title="the matrices of example 11.1, and Z in four ways",
         zh="例 11.1 的矩阵形式与规范化因子的四种算法",
         given=THREE,
@@ -200,7 +200,7 @@ EXAMPLES = [
         "α_n·1 = Z needs M_{n+1}(y, stop) = 1, as here",
     ),
     Example(
-        place="000 Ex 11.2",
+        place="Li Ex 11.2",
         title="the matrix form: weights of all paths from start to stop",
         zh="矩阵形式：从起点到终点的全部路径",
         given={"a": [2, 3], "b": [[5, 7], [11, 13]], "c": [[17, 19], [23, 29]]},
@@ -212,7 +212,7 @@ EXAMPLES = [
         note="the text has letters; numbers were put in for them",
     ),
     Example(
-        place="000 Ex 11.3",
+        place="Li Ex 11.3",
         title="Viterbi's algorithm on example 11.1",
         zh="用维特比算法求例 11.1 的最优标记序列",
         given=THREE,
@@ -220,7 +220,7 @@ EXAMPLES = [
         expected={"δ": [[1.0, .5], [2.4, 2.5], [4.3, 3.9]], "Ψ": [[1, 1], [2, 1]], "best": 4.3, "path": [1, 2, 1]},
     ),
     Example(
-        place="000 Fig 11.3",
+        place="Li Fig 11.3",
         title="maximal cliques",
         zh="最大团",
         given={"edges": [(1, 2), (2, 3), (3, 4), (4, 2), (1, 3)], "candidate": [1, 2, 3, 4]},
@@ -228,7 +228,7 @@ EXAMPLES = [
         expected={"maximal": [[1, 2, 3], [2, 3, 4]], "candidate is a clique": False},
     ),
     Example(
-        place="000 eq. 11.50, 11.51",
+        place="Li eq. 11.50, 11.51",
         title="the objective and its gradient at w = 0",
         zh="w = 0 处的目标函数与梯度",
         given=LEARNING,
@@ -240,7 +240,7 @@ EXAMPLES = [
         note="derived; S has to bound T(x, y) for every y, not only for those of the data as the text says",
     ),
     Example(
-        place="000 eq. 11.40-11.45",
+        place="Li eq. 11.40-11.45",
         title="one pass of algorithm S",
         zh="算法 S 的一次迭代",
         given={**LEARNING, "algorithm": "iis-s"},
@@ -249,7 +249,7 @@ EXAMPLES = [
         note="derived; the text says that a large S makes large increments: they are small",
     ),
     Example(
-        place="000 eq. 11.46-11.48",
+        place="Li eq. 11.46-11.48",
         title="one pass of algorithm T",
         zh="算法 T 的一次迭代",
         given={**LEARNING, "algorithm": "iis-t"},
@@ -258,7 +258,7 @@ EXAMPLES = [
         note="derived",
     ),
     Example(
-        place="000 Alg 11.1",
+        place="Li Alg 11.1",
         title="one pass of improved iterative scaling",
         zh="改进的迭代尺度法的一次迭代",
         given={**LEARNING, "algorithm": "iis"},
@@ -278,15 +278,15 @@ EXAMPLES = [
             note="derived",
         )
         for algorithm, name, zh, place in [
-            ("iis", "improved iterative scaling", "改进的迭代尺度法", "000 Alg 11.1"),
-            ("iis-s", "algorithm S", "算法 S", "000 Alg 11.1"),
-            ("iis-t", "algorithm T", "算法 T", "000 Alg 11.1"),
-            ("bfgs", "BFGS", "BFGS 算法", "000 Alg 11.2"),
-            ("gd", "gradient descent", "梯度下降法", "000 sec. 11.4"),
+            ("iis", "improved iterative scaling", "改进的迭代尺度法", "Li Alg 11.1"),
+            ("iis-s", "algorithm S", "算法 S", "Li Alg 11.1"),
+            ("iis-t", "algorithm T", "算法 T", "Li Alg 11.1"),
+            ("bfgs", "BFGS", "BFGS 算法", "Li Alg 11.2"),
+            ("gd", "gradient descent", "梯度下降法", "Li sec. 11.4"),
         ]
     ),
     Example(
-        place="000 sec. 11.4",
+        place="Li sec. 11.4",
         title="the weights of the largest penalised likelihood",
         zh="正则化的极大似然估计",
         given={**LEARNING, "algorithm": "bfgs", "l2": 0.1},
@@ -296,7 +296,7 @@ EXAMPLES = [
         note="derived; f(w) + 0.05 |w|^2",
     ),
     Example(
-        place="000 Alg 11.3",
+        place="Li Alg 11.3",
         title="labels of new sequences under the learned weights",
         zh="用学得的权值预测新序列",
         given={**LEARNING, "new": [[0, 1, 1], [1, 0, 0, 1]]},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 12: summary of supervised learning (监督学习方法总结)."""
+"""Li, chapter 12: summary of supervised learning (监督学习方法总结)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def structural(losses: Any, w: Any, lam: float) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Fig 12.2",
+        place="Li Fig 12.2",
         title="the 0-1 loss and its three surrogates, by margin y f(x)",
         zh="0-1 损失函数、合页损失函数、逻辑斯谛损失函数、指数损失函数的关系",
         given={"margin": [-2, -1, -0.5, 0, 0.5, 1, 2]},
@@ -73,7 +73,7 @@ EXAMPLES = [
         note="The figure is lost; these are derived from (12.1)-(12.3).",
     ),
     Example(
-        place="000 Fig 12.2",
+        place="Li Fig 12.2",
         title="which of them are upper bounds of the 0-1 loss",
         zh="0-1 损失函数的上界",
         given={"margin": [-2, -1, -0.5413, -0.5, 0, 0.5, 2]},
@@ -82,7 +82,7 @@ EXAMPLES = [
         note="The text says all three; the logistic loss bounds the 0-1 loss only with a logarithm of base 2.",
     ),
     Example(
-        place="000 Eq 12.4",
+        place="Li Eq 12.4",
         title="structural risk: the mean loss plus λ‖w‖²",
         zh="结构风险函数",
         given={"losses": [3, 1.5, 0.5, 0], "w": [3, -4], "lam": 0.1},

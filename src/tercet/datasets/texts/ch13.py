@@ -1,4 +1,4 @@
-"""Text 000, chapter 13: introduction to unsupervised learning (无监督学习概论)."""
+"""Li, chapter 13: introduction to unsupervised learning (无监督学习概论)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def topics(X: Any, k: int) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Table 13.1",
+        place="Li Table 13.1",
         title="k-means, k = 2",
         zh="k 均值聚类，k = 2",
         given={"X": [[1, 1], [1, 0], [0, 2], [2, 4], [3, 5]], "k": 2},
@@ -47,7 +47,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Table 13.3, 13.4",
+        place="Li Table 13.3, 13.4",
         title="two topics of six documents",
         zh="六个文本的两个话题",
         given={

@@ -1,4 +1,4 @@
-"""Text 000, chapter 14: clustering (聚类方法)."""
+"""Li, chapter 14: clustering (聚类方法)."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def divisive(D: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Def. 14.5-14.8",
+        place="Li Def. 14.5-14.8",
         title="the samples 1, 3 and 5 of Ex 14.1 as a cluster, and its distance from 2 and 4",
         zh="例 14.1 中样本 1、3、5 构成的类，及其与样本 2、4 的距离",
         given={"D": D, "T": 2.0},
@@ -99,7 +99,7 @@ EXAMPLES = [
         note="derived from the D of Ex 14.1",
     ),
     Example(
-        place="000 exercise 14.1",
+        place="Li exercise 14.1",
         title="divisive clustering of the samples of Ex 14.1",
         zh="例 14.1 样本的分裂聚类（习题 14.1）",
         given={"D": D},
@@ -113,7 +113,7 @@ EXAMPLES = [
         note="the text gives no algorithm; derived",
     ),
     Example(
-        place="000 Ex 14.1",
+        place="Li Ex 14.1",
         title="agglomerative clustering by the shortest distance",
         zh="聚合聚类（最短距离）",
         given={"D": D},
@@ -126,7 +126,7 @@ EXAMPLES = [
         note="the text does not give the last distance; its D breaks the triangle inequality (d14 > d15 + d54)",
     ),
     Example(
-        place="000 Ex 14.2",
+        place="Li Ex 14.2",
         title="squared distances from the first centres x1 and x2",
         zh="k 均值聚类：样本到初始中心的距离",
         given={"X": X, "start": [1, 2]},
@@ -137,7 +137,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Ex 14.2",
+        place="Li Ex 14.2",
         title="k-means from x1 and x2",
         zh="k 均值聚类（初始中心 x1、x2）",
         given={"X": X, "start": [1, 2]},
@@ -147,7 +147,7 @@ EXAMPLES = [
         note="the text does not print W",
     ),
     Example(
-        place="000 sec. 14.3.4",
+        place="Li sec. 14.3.4",
         title="k-means from x1 and x5: other first centres, other clusters",
         zh="k 均值聚类（初始中心 x1、x5）：初始中心不同，结果不同",
         given={"X": X, "start": [1, 5]},
@@ -157,7 +157,7 @@ EXAMPLES = [
         note="printed as (0.33, 0.67) and (5, 1); the text does not print W",
     ),
     Example(
-        place="000 eq. 14.21",
+        place="Li eq. 14.21",
         title="all partitions of five samples into two clusters",
         zh="五个样本划分成两类的所有方式",
         given={"X": X, "k": 2},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 15: singular value decomposition (奇异值分解)."""
+"""Li, chapter 15: singular value decomposition (奇异值分解)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def click_data(clicks: Any) -> dict[str, Any]:
 r2, r5, r10 = 0.5**0.5, 0.2**0.5, 10**0.5
 EXAMPLES = [
     Example(
-        place="000 Ex 15.1",
+        place="Li Ex 15.1",
         title="full singular value decomposition",
         zh="完全奇异值分解",
         given={"A": A},
@@ -104,7 +104,7 @@ EXAMPLES = [
         note="the last two columns of U are any orthonormal basis of N(A'); the text gives two",
     ),
     Example(
-        place="000 Ex 15.2",
+        place="Li Ex 15.2",
         title="compact singular value decomposition",
         zh="紧奇异值分解",
         given={"A": A},
@@ -112,7 +112,7 @@ EXAMPLES = [
         expected={"rank": 3, "shapes": [5, 3, 3, 4], "sigma": [4, 3, 5**0.5], "product": A},
     ),
     Example(
-        place="000 Ex 15.3",
+        place="Li Ex 15.3",
         title="truncated singular value decomposition, the nearest matrix of rank 2",
         zh="截断奇异值分解与最优近似",
         given={"A": A, "k": 2},
@@ -127,7 +127,7 @@ EXAMPLES = [
         note="the norm and the error are derived",
     ),
     Example(
-        place="000 Ex 15.4",
+        place="Li Ex 15.4",
         title="a matrix as rotation, scaling and rotation",
         zh="奇异值分解的几何解释",
         given={"A": PLANE},
@@ -144,7 +144,7 @@ EXAMPLES = [
         note="3.6042 in print comes of rounded factors",
     ),
     Example(
-        place="000 Ex 15.5",
+        place="Li Ex 15.5",
         title="the five steps by the eigenvectors of A'A",
         zh="由 A'A 的特征向量计算奇异值分解",
         given={"A": TALL},
@@ -161,7 +161,7 @@ EXAMPLES = [
         note="u2 and u3 are any orthonormal basis of N(A')",
     ),
     Example(
-        place="000 Ex 15.6",
+        place="Li Ex 15.6",
         title="outer-product expansion",
         zh="外积展开式",
         given={"A": A},
@@ -177,7 +177,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 exercise 15.5",
+        place="Li exercise 15.5",
         title="queries and pages of click data in the space of topics",
         zh="搜索点击数据的奇异值分解",
         given={"clicks": CLICKS},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 16: principal component analysis (主成分分析)."""
+"""Li, chapter 16: principal component analysis (主成分分析)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ LOADINGS = [[0.677512, 0.701679, 0.778927, 0.782344], [0.530017, 0.458152, -0.44
 CONTRIBUTIONS = [0.739940, 0.702256, 0.803720, 0.795254]
 EXAMPLES = [
     Example(
-        place="000 Ex 16.1",
+        place="Li Ex 16.1",
         title="principal components of exam marks, from their correlations",
         zh="学生考试成绩的主成分分析（相关矩阵）",
         given={"R": R, "share": 0.75},
@@ -89,7 +89,7 @@ EXAMPLES = [
         note=PRINTED,
     ),
     Example(
-        place="000 Ex 16.1",
+        place="Li Ex 16.1",
         title="the same from rows: standardise, decompose, choose k by the share of the variance",
         zh="学生考试成绩的主成分分析（样本数据，规范化）",
         given={"R": R, "share": 0.75},
@@ -106,7 +106,7 @@ EXAMPLES = [
         note="the text gives no rows; these are made to have its correlations",
     ),
     Example(
-        place="000 Thm 16.2, 16.3",
+        place="Li Thm 16.2, 16.3",
         title="the first components have the largest total variance, the last the least",
         zh="前 q 个主成分的方差之和最大",
         given={"R": R, "q": 2},

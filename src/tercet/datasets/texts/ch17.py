@@ -1,4 +1,4 @@
-"""Text 000, chapter 17: latent semantic analysis (潜在语义分析)."""
+"""Li, chapter 17: latent semantic analysis (潜在语义分析)."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def nonnegative(X: Any, k: int) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Fig 17.1",
+        place="Li Fig 17.1",
         title="word-document matrix, inner products and cosines",
         zh="单词-文本矩阵、内积与余弦",
         given={"documents": DOCUMENTS, "words": WORDS},
@@ -164,7 +164,7 @@ EXAMPLES = [
         note="the text says only that d1 and d2 are not similar, and d3 and d4 somewhat similar",
     ),
     Example(
-        place="000 Eq 17.2",
+        place="Li Eq 17.2",
         title="tf-idf weights of Fig. 17.1",
         zh="图 17.1 的单词频率-逆文本频率",
         given={"X": FIGURE},
@@ -183,7 +183,7 @@ EXAMPLES = [
         note="the formula is a lost image; a word of every document has the weight 0",
     ),
     Example(
-        place="000 Section 17.1.1",
+        place="Li Section 17.1.1",
         title="retrieval in the word vector space",
         zh="单词向量空间中的检索",
         given={"documents": DOCUMENTS, "query": "apple produce"},
@@ -197,7 +197,7 @@ EXAMPLES = [
         note="derived",
     ),
     Example(
-        place="000 Section 17.2.2",
+        place="Li Section 17.2.2",
         title="latent semantic analysis by truncated SVD, k = 3",
         zh="截断奇异值分解的潜在语义分析，k = 3",
         given={"X": TITLES, "k": 3},
@@ -213,7 +213,7 @@ EXAMPLES = [
         note="Σ is damaged in print, and ΣV' a lost image; U and V' agree with the printed digits",
     ),
     Example(
-        place="000 Section 17.2",
+        place="Li Section 17.2",
         title="latent semantic indexing: a query of one word",
         zh="潜在语义索引：一个单词的查询",
         given={"X": TITLES, "words": TITLE_WORDS, "query": "stock", "k": 3},
@@ -222,7 +222,7 @@ EXAMPLES = [
         note="derived; documents without the word are found by their topic",
     ),
     Example(
-        place="000 Section 17.3.2",
+        place="Li Section 17.3.2",
         title="latent semantic analysis by NMF",
         zh="非负矩阵分解的潜在语义分析",
         given={"X": TITLES, "k": 3},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 18: probabilistic latent semantic analysis (概率潜在语义分析)."""
+"""Li, chapter 18: probabilistic latent semantic analysis (概率潜在语义分析)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ FIRST_WORDS = [[0.5041492884, 0.1719936645], [0.2516231672, 0.1944523413], [0.24
 FIRST_DOCS = [[0.7263157895, 0.3392857143, 0.4177631579], [0.2736842105, 0.6607142857, 0.5822368421]]
 EXAMPLES = [
     Example(
-        place="000 Alg 18.1",
+        place="Li Alg 18.1",
         title="one EM step of the generative model",
         zh="生成模型EM算法的一步",
         given={**GIVEN, "passes": 1},
@@ -107,7 +107,7 @@ EXAMPLES = [
         note=DERIVED + "; the log-likelihood leaves P(d) out, as the text does",
     ),
     Example(
-        place="000 Alg 18.1",
+        place="Li Alg 18.1",
         title="the log-likelihood of four EM steps never falls",
         zh="EM算法四步的对数似然单调不减",
         given={**GIVEN, "passes": 4},
@@ -124,7 +124,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Alg 18.1",
+        place="Li Alg 18.1",
         title="where the EM algorithm ends",
         zh="EM算法的极限",
         given=GIVEN,
@@ -138,7 +138,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Ex 18.2",
+        place="Li Ex 18.2",
         title="one EM step of the co-occurrence model",
         zh="共现模型EM算法的一步",
         given={"counts": COUNTS, "topic": TOPIC, "word_topic": WORD_TOPIC, "doc_topic": DOC_TOPIC},
@@ -160,7 +160,7 @@ EXAMPLES = [
         note=DERIVED + "; the log-likelihood is of P(w,d)",
     ),
     Example(
-        place="000 Ex 18.1",
+        place="Li Ex 18.1",
         title="the generative and the co-occurrence model are equal",
         zh="生成模型与共现模型等价",
         given=GIVEN,
@@ -178,7 +178,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 sec. 18.1.4",
+        place="Li sec. 18.1.4",
         title="how many parameters a table and the models have",
         zh="模型参数的个数",
         given={"M": 10_000, "N": 5_000, "K": 20},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 19: Monte Carlo methods and Markov chains (蒙特卡罗法与马尔可夫链)."""
+"""Li, chapter 19: Monte Carlo methods and Markov chains (蒙特卡罗法与马尔可夫链)."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def chain(P: Any) -> dict[str, Any]:
     several = len(found.stationary_distributions())
     return {
         "stationary distributions": found.stationary_distributions(),
-        "irreducible": found.is_irreducible,
-        "period": max(found.periods.values()),
+        "irreducible": found.is_irreducible(),
+        "period": max(found.periods().values()),
         "reversible": found.is_reversible(),
         "unique": several == 1,
         "P²": found.power(2),
@@ -84,7 +84,7 @@ def averages(P: Any, f: Any, length: int) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Alg 19.1",
+        place="Li Alg 19.1",
         title="accept-reject sampling of 6x(1 - x) under a uniform envelope",
         zh="接受-拒绝抽样法",
         given={"c": 1.5, "at": [0.1, 0.5, 0.9], "size": 40_000},
@@ -93,7 +93,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 ch. 19, sec. 19.1",
+        place="Li ch. 19, sec. 19.1",
         title="Monte Carlo integration of exp(-x²/2) from 0 to 1",
         zh="蒙特卡罗积分",
         given={"bounds": (0, 1), "size": 100_000},
@@ -102,7 +102,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 ch. 19, sec. 19.1",
+        place="Li ch. 19, sec. 19.1",
         title="importance sampling of a rare event",
         zh="重要性抽样法：小概率事件",
         given={"size": 20_000},
@@ -115,7 +115,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 ch. 19, sec. 19.2",
+        place="Li ch. 19, sec. 19.2",
         title="a reversible chain of three states",
         zh="三个状态的可逆马尔可夫链",
         given={"P": [[0.5, 0.5, 0.25], [0.25, 0, 0.25], [0.25, 0.5, 0.5]]},
@@ -130,7 +130,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 ch. 19, sec. 19.2",
+        place="Li ch. 19, sec. 19.2",
         title="the ergodic theorem: time averages are stationary means",
         zh="遍历定理：时间平均等于平稳分布下的均值",
         given={
@@ -147,7 +147,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 ch. 19, sec. 19.2",
+        place="Li ch. 19, sec. 19.2",
         title="a chain of two states, and two steps of it",
         zh="两个状态的马尔可夫链及其两步转移",
         given={"P": [[0.9, 0.5], [0.1, 0.5]]},
@@ -156,7 +156,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 ch. 19, sec. 19.2",
+        place="Li ch. 19, sec. 19.2",
         title="a periodic chain",
         zh="周期为 3 的马尔可夫链",
         given={"P": [[0, 0, 1], [1, 0, 0], [0, 1, 0]]},
@@ -170,7 +170,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 ch. 19, sec. 19.2",
+        place="Li ch. 19, sec. 19.2",
         title="a reducible chain: the stationary distributions are (a, 0, 1 - a)",
         zh="可约的马尔可夫链：平稳分布不唯一",
         given={"P": [[1, 1 / 3, 0], [0, 1 / 3, 0], [0, 1 / 3, 1]]},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 19, 19.4 and 19.5: Metropolis-Hastings and Gibbs sampling (马尔可夫链蒙特卡罗法)."""
+"""Li, chapter 19, 19.4 and 19.5: Metropolis-Hastings and Gibbs sampling (马尔可夫链蒙特卡罗法)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def bivariate_normal(r: float, n: int) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 ch. 19, 19.4",
+        place="Li ch. 19, 19.4",
         title="Metropolis kernel of three states, symmetric proposal",
         zh="三个状态上对称建议分布的 Metropolis 转移核",
         given={"p": [0.2, 0.3, 0.5], "Q": [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]},
@@ -69,7 +69,7 @@ EXAMPLES = [
         note="derived: these pages are missing from the text",
     ),
     Example(
-        place="000 ch. 19, 19.4",
+        place="Li ch. 19, 19.4",
         title="Metropolis-Hastings kernel of three states",
         zh="三个状态上的 Metropolis-Hastings 转移核",
         given={"p": [0.2, 0.3, 0.5], "Q": [[0.1, 0.6, 0.3], [0.4, 0.2, 0.4], [0.3, 0.3, 0.4]]},
@@ -83,7 +83,7 @@ EXAMPLES = [
         note="derived: these pages are missing from the text",
     ),
     Example(
-        place="000 ch. 19, 19.5",
+        place="Li ch. 19, 19.5",
         title="Gibbs sampling on a table of two by two",
         zh="二乘二联合分布表上的吉布斯抽样",
         given={"J": [[0.1, 0.2], [0.3, 0.4]]},
@@ -102,7 +102,7 @@ EXAMPLES = [
         note="derived: these pages are missing from the text",
     ),
     Example(
-        place="000 ch. 19, 19.5",
+        place="Li ch. 19, 19.5",
         title="Gibbs sampling of a bivariate normal distribution",
         zh="二元正态分布的吉布斯抽样",
         given={"r": 0.5, "n": 1000},

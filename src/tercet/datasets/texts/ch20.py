@@ -1,4 +1,4 @@
-"""Text 000, chapter 20: latent Dirichlet allocation (潜在狄利克雷分配)."""
+"""Li, chapter 20: latent Dirichlet allocation (潜在狄利克雷分配)."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def two_blocks(X: Any, prior: float) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Ch 20, L14190",
+        place="Li Ch 20, L14190",
         title="mean, variance, expected logarithms and normaliser of a Dirichlet distribution",
         zh="狄利克雷分布的均值、方差与对数期望",
         given={"alpha": [2, 3, 5]},
@@ -122,7 +122,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Alg 20.4",
+        place="Li Alg 20.4",
         title="variational parameters of one document, and its evidence lower bound",
         zh="变分参数估计与证据下界",
         given={"document": [0, 0, 1, 2], "alpha": [0.5, 0.5], "phi": PHI},
@@ -145,7 +145,7 @@ EXAMPLES = [
         note=f"{DERIVED} Step (4) of the algorithm leaves out that η must be divided by its sum.",
     ),
     Example(
-        place="000 Eq 20.47",
+        place="Li Eq 20.47",
         title="with one topic the evidence lower bound is the likelihood itself",
         zh="只有一个话题时证据下界等于对数似然",
         given={"document": [0, 1], "alpha": [0.7], "phi": [[0.2, 0.8]]},
@@ -154,7 +154,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 Eq 20.65-20.68",
+        place="Li Eq 20.65-20.68",
         title="Newton's method for the prior α",
         zh="参数 α 的牛顿法",
         given={"gamma": [[3, 1], [1, 4], [2, 2], [5, 0.8]], "alpha": [1, 1]},
@@ -167,7 +167,7 @@ EXAMPLES = [
         note=f"{DERIVED} L14154 calls (20.65) and (20.66) gradient and Hessian: read (20.66) and (20.67).",
     ),
     Example(
-        place="000 Tables 13.3, 13.4",
+        place="Li Tables 13.3, 13.4",
         title="two blocks of words are two topics",
         zh="话题分析的引例：两组单词分成两个话题",
         given={"X": WORD_DOCUMENT, "prior": 0.01},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 20: the Dirichlet distribution and variational inference (狄利克雷分布与变分推理)."""
+"""Li, chapter 20: the Dirichlet distribution and variational inference (狄利克雷分布与变分推理)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def coordinate_ascent(p: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 ch. 20, sec. 20.1",
+        place="Li ch. 20, sec. 20.1",
         title="moments of the Dirichlet distribution",
         zh="狄利克雷分布的矩",
         given={"alpha": [2, 3, 5]},
@@ -84,7 +84,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 ch. 20, sec. 20.1",
+        place="Li ch. 20, sec. 20.1",
         title="the Dirichlet distribution is conjugate to the multinomial one",
         zh="狄利克雷分布与多项分布共轭",
         given={"alpha": [1, 1, 1], "counts": [2, 0, 1]},
@@ -99,7 +99,7 @@ EXAMPLES = [
         note=DERIVED,
     ),
     Example(
-        place="000 eq. 20.35-20.38",
+        place="Li eq. 20.35-20.38",
         title="mean-field coordinate ascent on a table of two latent variables",
         zh="两个隐变量的平均场变分推理",
         given={"p": [[0.12, 0.04], [0.02, 0.22]]},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 20, 20.3: collapsed Gibbs sampling of latent Dirichlet allocation (LDA 的吉布斯抽样算法)."""
+"""Li, chapter 20, 20.3: collapsed Gibbs sampling of latent Dirichlet allocation (LDA 的吉布斯抽样算法)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def two_groups(documents: list[list[int]], sweeps: int) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Alg 20.2",
+        place="Li Alg 20.2",
         title="counts, joint probability and a full conditional of collapsed Gibbs sampling",
         zh="收缩吉布斯抽样的计数、联合概率与满条件分布",
         given={
@@ -72,7 +72,7 @@ EXAMPLES = [
         note="derived",
     ),
     Example(
-        place="000 Tables 13.3, 13.4",
+        place="Li Tables 13.3, 13.4",
         title="LDA by Gibbs sampling parts two groups of words",
         zh="LDA 的吉布斯抽样把两组单词分开",
         given={"documents": [[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]], "sweeps": 60},

@@ -1,4 +1,4 @@
-"""Text 000, chapter 21: PageRank, and its introduction in chapter 13 (PageRank 算法)."""
+"""Li, chapter 21: PageRank, and its introduction in chapter 13 (PageRank 算法)."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def dominant(A: Any) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="000 Table 13.5",
+        place="Li Table 13.5",
         title="PageRank of four pages, step by step",
         zh="图分析的引例：四个网页的 PageRank",
         given={"edges": FIGURE_13_7, "damping": 1.0, "n": 2},
@@ -119,7 +119,7 @@ EXAMPLES = [
         note="figure 13.7 is lost; this is the only graph without loops that gives the table",
     ),
     Example(
-        place="000 Ex 21.1",
+        place="Li Ex 21.1",
         title="basic PageRank of a strongly connected, aperiodic graph",
         zh="PageRank 的基本定义",
         given={"edges": FIGURE_21_1},
@@ -141,7 +141,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Ex 21.2",
+        place="Li Ex 21.2",
         title="a dangling node: without damping all of R vanishes",
         zh="有悬挂结点的图：基本定义的 PageRank 趋于零",
         given={"edges": FIGURE_21_3, "damping": 0.8},
@@ -162,7 +162,7 @@ EXAMPLES = [
         "unless its column is replaced; d = 0.8: derived",
     ),
     Example(
-        place="000 Ex 21.3",
+        place="Li Ex 21.3",
         title="general PageRank by iteration, d = 0.8",
         zh="一般 PageRank 的迭代算法",
         given={"edges": FIGURE_21_4, "damping": 0.8},
@@ -180,7 +180,7 @@ EXAMPLES = [
         },
     ),
     Example(
-        place="000 Ex 21.4",
+        place="Li Ex 21.4",
         title="general PageRank by the power method, d = 0.85",
         zh="一般 PageRank 的幂法",
         given={"edges": FIGURE_21_5, "damping": 0.85},
@@ -207,7 +207,7 @@ EXAMPLES = [
         ".2149, .3974",
     ),
     Example(
-        place="000 Fig 21.2",
+        place="Li Fig 21.2",
         title="a cycle of three nodes is periodic",
         zh="周期性图",
         given={"edges": {"A": ["B"], "B": ["C"], "C": ["A"]}},
@@ -215,7 +215,7 @@ EXAMPLES = [
         expected={"period": 3, "aperiodic": False, "strongly connected": True},
     ),
     Example(
-        place="000 eq. 21.16-21.21",
+        place="Li eq. 21.16-21.21",
         title="power method on a symmetric matrix",
         zh="幂法",
         given={"A": [[2, 1], [1, 3]]},
@@ -224,7 +224,7 @@ EXAMPLES = [
         note="derived",
     ),
     Example(
-        place="000 ch. 21, exercises 21.1, 21.4",
+        place="Li ch. 21, exercises 21.1, 21.4",
         title="powers of a stochastic matrix are stochastic, and its largest modulus is 1",
         zh="随机矩阵的幂与特征值",
         given={"M": M_21_4, "k": 5},

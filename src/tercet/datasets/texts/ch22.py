@@ -1,4 +1,4 @@
-"""Text 000, chapter 22: summary of unsupervised methods (无监督学习方法总结)."""
+"""Li, chapter 22: summary of unsupervised methods (无监督学习方法总结)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def divergence_view(counts: Any, word_topic: Any, topic_doc: Any) -> dict[str, A
 
 EXAMPLES = [
     Example(
-        place="000 Table 22.3",
+        place="Li Table 22.3",
         title="PLSA is a factorisation by the KL divergence",
         zh="PLSA是KL散度下的矩阵分解",
         given={"counts": COUNTS, "word_topic": WORD_TOPIC, "topic_doc": TOPIC_DOC},

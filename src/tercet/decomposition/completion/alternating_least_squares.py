@@ -32,7 +32,7 @@ CG_STEPS = 3
         "cholesky": "each user by a linear system, then each item, by turns",
         "cg": "a few steps of conjugate gradients in place of the systems, for many components",
     },
-    texts=["002 ch. 10, eq. 10.22-10.24"],
+    texts=["watermelon notes ch. 10, eq. 10.22-10.24"],
     peers=["cmfrec.CMF", "implicit.als.AlternatingLeastSquares", "surprise.SVD"],
 )
 class AlternatingLeastSquares(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

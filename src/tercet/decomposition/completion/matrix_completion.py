@@ -43,7 +43,7 @@ DENSE_CELLS = 4_000_000  # of a sparse matrix that is worked on as an array
         "admm": "thresholds and projections onto the known entries by turns: the smallest nuclear norm itself",
         "als": "two factors by turns with a ridge penalty, which is the problem of soft-impute for a bounded rank",
     },
-    texts=["002 ch. 10, eq. 10.22-10.24"],
+    texts=["watermelon notes ch. 10, eq. 10.22-10.24"],
     peers=["fancyimpute.SoftImpute", "cmfrec.CMF"],
 )
 class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):

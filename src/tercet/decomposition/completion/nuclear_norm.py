@@ -16,7 +16,7 @@ from tercet.decomposition.matrix_input import power_scaled, refuse_overflow, sca
     task="linear algebra",
     model="|X|_* = Σ_j σ_j(X)",
     strategy="the convex envelope of the rank where the largest singular value is at most 1",
-    texts=["002 ch. 10, eq. 10.23"],
+    texts=["watermelon notes ch. 10, eq. 10.23"],
     peers=["numpy.linalg.norm"],
 )
 def nuclear_norm(A: Any) -> float:
@@ -50,7 +50,7 @@ def nuclear_norm(A: Any) -> float:
     model="D_τ(A) = Σ_j max(σ_j - τ, 0) u_j v_j'",
     strategy="the minimum of |X - A|²/2 + τ |X|_*",
     algorithms="soft threshold of the singular values",
-    texts=["002 ch. 10, eq. 10.24"],
+    texts=["watermelon notes ch. 10, eq. 10.24"],
 )
 def singular_value_threshold(A: Any, tau: float) -> np.ndarray:
     """Proximal operator of the nuclear norm: singular values are shrunken by tau, those below it to zero.

@@ -39,7 +39,7 @@ from tercet.optimize import matching_pursuit
         "iht": "normalised iterative hard thresholding",
         "l0": "exhaustive search over supports",
     },
-    texts=["002 ch. 10, eq. 10.18-10.21"],
+    texts=["watermelon notes ch. 10, eq. 10.18-10.21"],
 )
 class CompressedSensing(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Compressed sensing: `transform` measures rows, `inverse_transform` recovers them from their measurements.

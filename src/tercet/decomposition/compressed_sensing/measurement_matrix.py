@@ -23,7 +23,7 @@ from tercet.decomposition.dictionary.bases import basis_matrix
         "dct": "rows of the discrete cosine transform, drawn without repetition",
         "fourier": "rows of the real Fourier basis, drawn without repetition",
     },
-    texts=["002 ch. 10, eq. 10.18"],
+    texts=["watermelon notes ch. 10, eq. 10.18"],
 )
 def measurement_matrix(
     n_measurements: int,

@@ -23,7 +23,7 @@ BATCH = 4096  # subsets whose eigenvalues are computed at a time
     model="(1 - δ_k) |s|² <= |As|² <= (1 + δ_k) |s|² for all s with at most k non-zeros",
     strategy="the smallest such δ_k",
     algorithms="eigenvalues of A_k'A_k for all k columns",
-    texts=["002 ch. 10, eq. 10.20"],
+    texts=["watermelon notes ch. 10, eq. 10.20"],
 )
 def restricted_isometry_constant(A: Any, k: int, *, max_subsets: int = 2_000_000) -> float:
     """The restricted isometry constant δ_k of a matrix, by enumeration of all its sets of k columns.
@@ -71,7 +71,7 @@ def restricted_isometry_constant(A: Any, k: int, *, max_subsets: int = 2_000_000
     model="(1 - δ_k) |s|² <= |As|² <= (1 + δ_k) |s|² for all s with at most k non-zeros",
     strategy="a lower bound of δ_k",
     algorithms="eigenvalues of A_k'A_k for random sets of k columns, each improved by exchanges",
-    texts=["002 ch. 10, eq. 10.20"],
+    texts=["watermelon notes ch. 10, eq. 10.20"],
 )
 def estimate_restricted_isometry(
     A: Any, k: int, *, n_subsets: int = 1000, n_exchanges: int = 10, random_state: Any = None
@@ -135,7 +135,7 @@ def estimate_restricted_isometry(
     task="theory",
     model="μ = max |a_i·a_j| / (|a_i| |a_j|) over two different columns",
     strategy="k < (1 + 1/μ) / 2 non-zeros are recovered by basis pursuit and orthogonal matching pursuit",
-    texts=["002 ch. 10, eq. 10.20"],
+    texts=["watermelon notes ch. 10, eq. 10.20"],
 )
 def mutual_coherence(A: Any) -> float:
     """The largest cosine between two columns of a matrix, without its sign.

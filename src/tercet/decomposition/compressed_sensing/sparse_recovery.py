@@ -25,7 +25,7 @@ from tercet.penalties import L1, soft_threshold
     model="y = As",
     strategy="the fewest non-zeros in s",
     algorithms="least squares on every set of columns, the smallest sets first",
-    texts=["002 ch. 10, eq. 10.21"],
+    texts=["watermelon notes ch. 10, eq. 10.21"],
 )
 def l0_minimization(
     A: Any, y: Any, *, max_nonzero: int | None = None, tol: float = 1e-9, max_subsets: int = 2_000_000
@@ -99,7 +99,7 @@ def l0_minimization(
         "admm": "projections onto As = y and soft thresholds by turns",
         "irls": "least squares whose weights are 1 / |s_j|, again and again",
     },
-    texts=["002 ch. 10, eq. 10.21"],
+    texts=["watermelon notes ch. 10, eq. 10.21"],
 )
 def basis_pursuit(
     A: Any,
@@ -199,7 +199,7 @@ def _irls(A: np.ndarray, y: np.ndarray, shortest: np.ndarray, tol: float, max_it
     model="y = As + noise",
     strategy="|y - As|²/2 + alpha |s|_1, or min |s|_1 with |y - As| <= epsilon",
     algorithms="proximal gradient descent with momentum (FISTA); bisection of alpha for epsilon",
-    texts=["002 ch. 10, eq. 10.13, 10.21"],
+    texts=["watermelon notes ch. 10, eq. 10.13, 10.21"],
     peers=["spgl1.spg_bpdn"],
 )
 def basis_pursuit_denoising(
@@ -294,7 +294,7 @@ def _bisected(A: np.ndarray, y: np.ndarray, epsilon: float, most: float, at: Any
     model="y ≈ As with k non-zeros in s",
     strategy="|y - As|² with at most k non-zeros",
     algorithms="gradient steps, after each of which the k largest numbers stay; normalised step lengths",
-    texts=["002 ch. 10, eq. 10.21"],
+    texts=["watermelon notes ch. 10, eq. 10.21"],
 )
 def iterative_hard_thresholding(
     A: Any,

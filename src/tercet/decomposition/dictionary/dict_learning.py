@@ -15,7 +15,7 @@ from tercet.decomposition.dictionary.mini_batch_dictionary_learning import MiniB
     model="X ≈ AB: rows as combinations of few atoms, the rows of B, with the codes A",
     strategy="|X - AB|²/2 + alpha |A|_1 with atoms of length at most 1",
     algorithms="codes by the lasso and atoms by least squares, by turns; or K-SVD",
-    texts=["002 ch. 10, eq. 10.14-10.17"],
+    texts=["watermelon notes ch. 10, eq. 10.14-10.17"],
     peers=["sklearn.decomposition.dict_learning"],
 )
 def dict_learning(
@@ -97,7 +97,7 @@ def dict_learning(
     model="X ≈ AB: rows as combinations of few atoms, the rows of B, with the codes A",
     strategy="|X - AB|²/2 + alpha |A|_1 with atoms of length at most 1",
     algorithms="codes of a batch by the lasso, then the atoms by sums over the batches so far",
-    texts=["002 ch. 10, eq. 10.14-10.16"],
+    texts=["watermelon notes ch. 10, eq. 10.14-10.16"],
     peers=["sklearn.decomposition.dict_learning_online"],
 )
 def dict_learning_online(

@@ -41,7 +41,7 @@ KSVD = ("ksvd", "approximate-ksvd")
         "ksvd": "codes by orthogonal matching pursuit, then each atom with its codes by an SVD of rank one",
         "approximate-ksvd": "one step of the power method in place of the SVD",
     },
-    texts=["002 ch. 10, eq. 10.14-10.17"],
+    texts=["watermelon notes ch. 10, eq. 10.14-10.17"],
     peers=["sklearn.decomposition.DictionaryLearning", "dictlearn.DictionaryLearning"],
 )
 class DictionaryLearning(SparseCoding):

@@ -19,7 +19,7 @@ DUPLICATE = 0.99  # cosine from which on two atoms are one
     model="X ≈ AB: rows as combinations of few atoms, the rows of B",
     strategy="|E_k - a^k b_k|² over atom k and its codes, E_k the rows that use it without its part",
     algorithms="leading singular pair of E_k",
-    texts=["002 ch. 10, eq. 10.17"],
+    texts=["watermelon notes ch. 10, eq. 10.17"],
 )
 def ksvd_atom_update(X: Any, dictionary: Any, code: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Update one atom and its codes as K-SVD does (10.17).

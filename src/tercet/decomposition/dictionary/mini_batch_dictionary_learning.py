@@ -28,7 +28,7 @@ from tercet.decomposition.randomized import randomized_svd
         "lars": "codes of a batch by the lasso path, then the atoms by sums over the batches so far, which fade",
         "cd": "the same with codes by coordinate descent",
     },
-    texts=["002 ch. 10, eq. 10.14-10.16"],
+    texts=["watermelon notes ch. 10, eq. 10.14-10.16"],
     peers=["sklearn.decomposition.MiniBatchDictionaryLearning"],
 )
 class MiniBatchDictionaryLearning(SparseCoding):

@@ -20,7 +20,7 @@ from tercet.decomposition.dictionary.sparse_encode import ALGORITHMS, refuse_oth
     model="x ≈ Σ_k a_k b_k with few a_k that are not zero, b_k the atoms of a given dictionary",
     strategy="|x - Ba|²/2 + alpha |a|_1, or |x - Ba|² with at most so many non-zeros",
     algorithms=ALGORITHMS,
-    texts=["002 ch. 10, eq. 10.15"],
+    texts=["watermelon notes ch. 10, eq. 10.15"],
     peers=["sklearn.decomposition.SparseCoder"],
 )
 class SparseCoder(SparseCoding):

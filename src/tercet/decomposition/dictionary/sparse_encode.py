@@ -28,7 +28,7 @@ ALGORITHMS = {
     model="x ≈ Σ_k a_k b_k with few a_k that are not zero, b_k the atoms of a dictionary",
     strategy="|x - Ba|²/2 + alpha |a|_1, or |x - Ba|² with at most so many non-zeros",
     algorithms=ALGORITHMS,
-    texts=["002 ch. 10, eq. 10.15"],
+    texts=["watermelon notes ch. 10, eq. 10.15"],
     peers=["sklearn.decomposition.sparse_encode"],
 )
 def sparse_encode(

@@ -1,4 +1,4 @@
-"""Bagging of classifiers (装袋法; 002 ch. 6): members on bootstrap samples, which vote."""
+"""Bagging of classifiers (装袋法; watermelon notes ch. 6): members on bootstrap samples, which vote."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def members_have(attribute: str) -> Any:
     model="the class of the largest mean probability, or of most votes, over members",
     strategy="that of the members; averaging lowers the variance",
     algorithms="members on rows, columns or with parameters drawn at random (bagging, random subspace)",
-    texts=["002 ch. 6", "001 ch. 8"],
+    texts=["watermelon notes ch. 6", "Machine Learning in Depth ch. 8"],
     peers=["sklearn.ensemble.BaggingClassifier"],
 )
 class BaggingClassifier(BaseBagging, Classifier):

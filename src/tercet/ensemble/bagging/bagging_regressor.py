@@ -1,4 +1,4 @@
-"""Bagging of regressors (装袋法; 002 ch. 6): members on bootstrap samples, averaged."""
+"""Bagging of regressors (装袋法; watermelon notes ch. 6): members on bootstrap samples, averaged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tercet.tree import DecisionTreeRegressor
     model="the mean of the members",
     strategy="that of the members; averaging lowers the variance",
     algorithms="members on rows, columns or with parameters drawn at random (bagging, random subspace)",
-    texts=["002 ch. 6", "001 ch. 8"],
+    texts=["watermelon notes ch. 6", "Machine Learning in Depth ch. 8"],
     peers=["sklearn.ensemble.BaggingRegressor"],
 )
 class BaggingRegressor(BaseBagging, Regressor):

@@ -1,4 +1,7 @@
-"""Base class of bagging: members fitted side by side on samples of the rows and of the columns (002 ch. 6)."""
+"""Base class of bagging: members fitted side by side on samples of the rows and of the columns.
+
+Watermelon notes ch. 6.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AdaBoost (提升方法): every member looks harder at what those before it got wrong (000 ch. 8, Alg 8.1)."""
+"""AdaBoost (提升方法): every member looks harder at what those before it got wrong (Li ch. 8, Alg 8.1)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tercet.tree import DecisionTreeClassifier, PresortedStumps, Tree
         "samme.r": "real AdaBoost: members answer with half the log odds of their probabilities",
         "m1": "Alg 8.1: weights 1/2 ln((1-e)/e); for several classes AdaBoost.M1",
     },
-    texts=["000 ch. 8, Alg 8.1", "001 ch. 8", "002 ch. 2, 6"],
+    texts=["Li ch. 8, Alg 8.1", "Machine Learning in Depth ch. 8", "watermelon notes ch. 2, 6"],
     peers=["sklearn.ensemble.AdaBoostClassifier"],
 )
 class AdaBoostClassifier(BoostedClasses, BaseEnsemble, Classifier):

@@ -25,7 +25,7 @@ from tercet.tree import DecisionTreeRegressor
     model="the weighted median of the members' predictions",
     strategy="linear, square or exponential loss of the residuals, relative to the largest",
     algorithms="members on rows drawn by weights that grow with the loss (AdaBoost.R2)",
-    texts=["000 ch. 8", "002 ch. 6"],
+    texts=["Li ch. 8", "watermelon notes ch. 6"],
     peers=["sklearn.ensemble.AdaBoostRegressor"],
 )
 class AdaBoostRegressor(BaseEnsemble, Regressor):

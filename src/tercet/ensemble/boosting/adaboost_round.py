@@ -1,4 +1,4 @@
-"""One round of AdaBoost in plain form (000 ch. 8, 8.1 to 8.5)."""
+"""One round of AdaBoost in plain form (Li ch. 8, 8.1 to 8.5)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class AdaBoostRound(NamedTuple):
 def adaboost_round(
     D: np.ndarray, wrong: np.ndarray, learning_rate: float = 1.0, n_classes: int = 2
 ) -> AdaBoostRound:
-    """The error of a member, its weight alpha, and the weights of the rows after it (000 ch. 8, 8.1 to 8.5).
+    """The error of a member, its weight alpha, and the weights of the rows after it (Li ch. 8, 8.1 to 8.5).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Forward stagewise additive modelling (前向分步算法; 000 ch. 8, Alg 8.2): one basis function after the other.
+"""Forward stagewise additive modelling (前向分步算法; Li ch. 8, Alg 8.2): one basis function after the other.
 
 f_0 = 0
 for m = 1 .. M:
@@ -48,7 +48,7 @@ class StagewiseFit(NamedTuple):
     model="f(x) = sum of beta_m b(x; gamma_m)",
     strategy="any loss, one term at a time; with the exponential loss it is AdaBoost (Thm 8.3)",
     algorithms="in each round the basis function and coefficient that lower the loss most",
-    texts=["000 ch. 8, Alg 8.2, Thm 8.3", "001 ch. 8"],
+    texts=["Li ch. 8, Alg 8.2, Thm 8.3", "Machine Learning in Depth ch. 8"],
 )
 def forward_stagewise(
     y: ArrayLike, basis: ArrayLike, loss: Loss, n_rounds: int, sample_weight: ArrayLike | None = None

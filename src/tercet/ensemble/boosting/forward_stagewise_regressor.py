@@ -1,4 +1,4 @@
-"""Forward stagewise additive modelling with any loss and base learner (前向分步加法模型; 000 ch. 8, Alg 8.2)."""
+"""Forward stagewise additive modelling with any loss and base learner (前向分步加法模型; Li ch. 8, Alg 8.2)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tercet.tree import DecisionTreeRegressor
     model="f(x) = sum of beta_m b_m(x), b_m any regressor",
     strategy="any loss of tercet.losses",
     algorithms="b_m is fitted to the negative gradient at f, beta_m found by a line search (Alg 8.2)",
-    texts=["000 ch. 8, Alg 8.2", "001 ch. 2", "001 ch. 8"],
+    texts=["Li ch. 8, Alg 8.2", "Machine Learning in Depth ch. 2", "Machine Learning in Depth ch. 8"],
 )
 class ForwardStagewiseRegressor(BaseEnsemble, Regressor):
     """Additive model of any base learner, built one term at a time for any loss.

@@ -1,4 +1,4 @@
-"""Gradient boosting (梯度提升; 000 ch. 8, Alg 8.4): every tree is fitted to the negative gradient of the loss.
+"""Gradient boosting (梯度提升; Li ch. 8, Alg 8.4): every tree is fitted to the negative gradient of the loss.
 
 F_0 = argmin over c of sum L(y, c)
 for m = 1 .. M:

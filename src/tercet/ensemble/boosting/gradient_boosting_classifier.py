@@ -1,4 +1,4 @@
-"""Gradient boosting for classes (梯度提升分类 GBDT; 000 ch. 8, Alg 8.4; 002 ch. 2)."""
+"""Gradient boosting for classes (梯度提升分类 GBDT; Li ch. 8, Alg 8.4; watermelon notes ch. 2)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Share = Annotated[float, Range(0, 1, "(]")]
     model="F(x) = F_0 + learning rate * sum of trees",
     strategy="log loss of two or more classes, or the exponential loss",
     algorithms="each tree is fitted to the negative gradient, its leaves by a line search (Alg 8.4)",
-    texts=["000 ch. 8, Alg 8.3, 8.4", "001 ch. 2, 8", "002 ch. 2"],
+    texts=["Li ch. 8, Alg 8.3, 8.4", "Machine Learning in Depth ch. 2, 8", "watermelon notes ch. 2"],
     peers=["sklearn.ensemble.GradientBoostingClassifier"],
 )
 class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifier):

@@ -1,4 +1,4 @@
-"""Gradient boosting of regression trees (梯度提升回归树 GBDT; 000 ch. 8, Alg 8.3 and 8.4)."""
+"""Gradient boosting of regression trees (梯度提升回归树 GBDT; Li ch. 8, Alg 8.3 and 8.4)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Share = Annotated[float, Range(0, 1, "(]")]
     model="F(x) = F_0 + learning rate * sum of trees",
     strategy="squared, absolute, Huber, quantile or Poisson loss, or any other that is differentiable",
     algorithms="each tree is fitted to the negative gradient, its leaves by a line search (Alg 8.4)",
-    texts=["000 ch. 8, Alg 8.3, 8.4", "001 ch. 2, 8", "002 ch. 2"],
+    texts=["Li ch. 8, Alg 8.3, 8.4", "Machine Learning in Depth ch. 2, 8", "watermelon notes ch. 2"],
     peers=["sklearn.ensemble.GradientBoostingRegressor"],
 )
 class GradientBoostingRegressor(BoostedNumbers, BaseGradientBoosting, Regressor):

@@ -1,4 +1,4 @@
-"""Second-order gradient boosting on binned columns (XGBoost; 001 ch. 8): base of the classifier and the regressor.
+"""Base of second-order gradient boosting on binned columns (XGBoost; Machine Learning in Depth ch. 8).
 
 The loss is expanded to second order: a leaf with the sums G and H of gradients and hessians has the value
 -G / (H + lambda), and a split must gain

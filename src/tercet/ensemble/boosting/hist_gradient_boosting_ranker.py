@@ -29,7 +29,7 @@ MOST_RELEVANT = 100.0  # whose gain 2^y - 1 is still a number that can be added 
         "lambdarank": "pairs weighted by how NDCG changes when they change places (LambdaMART)",
         "pairwise": "all pairs alike (RankNet)",
     },
-    texts=["001 ch. 8, 8.3 to 8.7"],
+    texts=["Machine Learning in Depth ch. 8, 8.3 to 8.7"],
     peers=["lightgbm.LGBMRanker", "xgboost.XGBRanker"],
 )
 class HistGradientBoostingRanker(BaseHistGradientBoosting, Estimator):

@@ -1,4 +1,4 @@
-"""Histogram gradient boosting for numbers (XGBoost, LightGBM 式梯度提升; 001 ch. 8)."""
+"""Histogram gradient boosting for numbers (XGBoost, LightGBM 式梯度提升; Machine Learning in Depth ch. 8)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tercet.tree import AtLeastTwo
     model="F(x) = F_0 + learning rate * sum of trees",
     strategy="squared, absolute, quantile, Poisson or gamma loss, with a penalty on the leaf values",
     algorithms="second-order boosting: leaves -G / (H + lambda), splits of binned columns by their gain",
-    texts=["001 ch. 8, 8.3 to 8.7", "000 ch. 8, Alg 8.4"],
+    texts=["Machine Learning in Depth ch. 8, 8.3 to 8.7", "Li ch. 8, Alg 8.4"],
     peers=[
         "sklearn.ensemble.HistGradientBoostingRegressor",
         "lightgbm.LGBMRegressor",

@@ -1,4 +1,4 @@
-"""Bounds on the training error of AdaBoost (训练误差界; 000 ch. 8, Theorems 8.1 and 8.2)."""
+"""Bounds on the training error of AdaBoost (训练误差界; Li ch. 8, Theorems 8.1 and 8.2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ErrorBounds(NamedTuple):
     task="theory",
     model="error <= prod Z_m = prod sqrt(1 - 4 gamma_m²) <= exp(-2 sum gamma_m²), gamma_m = 1/2 - e_m",
     strategy="exponential loss, which bounds the number of mistakes",
-    texts=["000 ch. 8, Thm 8.1, 8.2, Cor 8.1"],
+    texts=["Li ch. 8, Thm 8.1, 8.2, Cor 8.1"],
 )
 def training_error_bounds(errors: ArrayLike) -> ErrorBounds:
     """Bounds on the training error of AdaBoost from the weighted errors e_m of its members.

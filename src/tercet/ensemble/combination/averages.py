@@ -15,7 +15,7 @@ from tercet.core.functions import as_float
     zh="简单平均法",
     task="regression",
     model="H(x) = 1/T Σ_i h_i(x)",
-    texts=["002 ch. 6, eq. 6.17"],
+    texts=["watermelon notes ch. 6, eq. 6.17"],
     peers=["numpy.mean"],
 )
 def simple_average(predictions: Any) -> np.ndarray:
@@ -42,7 +42,7 @@ def simple_average(predictions: Any) -> np.ndarray:
     zh="加权平均法",
     task="regression",
     model="H(x) = Σ_i w_i h_i(x), w_i >= 0, Σ w_i = 1",
-    texts=["002 ch. 6, eq. 6.18"],
+    texts=["watermelon notes ch. 6, eq. 6.18"],
     peers=["numpy.average"],
 )
 def weighted_average(predictions: Any, weights: Any) -> np.ndarray:
@@ -72,7 +72,7 @@ def weighted_average(predictions: Any, weights: Any) -> np.ndarray:
     zh="按误差倒数取权重",
     task="regression",
     model="w_i = (1/e_i) / Σ_k (1/e_k)",
-    texts=["002 ch. 6, 6.4.1"],
+    texts=["watermelon notes ch. 6, 6.4.1"],
 )
 def combination_weights(errors: Any) -> np.ndarray:
     """Weights of members that are inversely proportional to their errors.
@@ -106,7 +106,7 @@ def combination_weights(errors: Any) -> np.ndarray:
     zh="最小二乘法学习组合权重",
     task="regression",
     model="min Σ_n (y_n - Σ_i w_i h_i(x_n))² with w_i >= 0, Σ w_i = 1",
-    texts=["002 ch. 6, 6.4.1"],
+    texts=["watermelon notes ch. 6, 6.4.1"],
 )
 def least_squares_weights(predictions: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
     """Weights of the weighted average with the least squared error: at least 0, with the sum 1.

@@ -54,7 +54,7 @@ def contingency_table(first: Any, second: Any, y: Any = None, *, sample_weight: 
     zh="不合度量",
     task="theory",
     model="(b + c) / m",
-    texts=["002 ch. 6, eq. 6.28"],
+    texts=["watermelon notes ch. 6, eq. 6.28"],
 )
 def disagreement(first: Any, second: Any, *, sample_weight: Any = None) -> float:
     """Disagreement of two classifiers: the share of rows on which they differ.
@@ -83,7 +83,7 @@ def disagreement(first: Any, second: Any, *, sample_weight: Any = None) -> float
     zh="相关系数（多样性）",
     task="theory",
     model="ρ = (a·d - b·c) / √((a + b)(a + c)(c + d)(b + d))",
-    texts=["002 ch. 6, eq. 6.29"],
+    texts=["watermelon notes ch. 6, eq. 6.29"],
     peers=["sklearn.metrics.matthews_corrcoef"],
 )
 def correlation(first: Any, second: Any, y: Any = None, *, sample_weight: Any = None) -> float:
@@ -115,7 +115,7 @@ def correlation(first: Any, second: Any, y: Any = None, *, sample_weight: Any = 
     zh="Q 统计量",
     task="theory",
     model="Q = (a·d - b·c) / (a·d + b·c)",
-    texts=["002 ch. 6, eq. 6.30"],
+    texts=["watermelon notes ch. 6, eq. 6.30"],
 )
 def q_statistic(first: Any, second: Any, y: Any = None, *, sample_weight: Any = None) -> float:
     """Yule's Q statistic of two classifiers: of the sign of the correlation, and at least as large.
@@ -148,7 +148,7 @@ def q_statistic(first: Any, second: Any, y: Any = None, *, sample_weight: Any = 
     zh="κ 统计量",
     task="theory",
     model="κ = (p1 - p2) / (1 - p2), p1 the share of agreement, p2 that of independent members",
-    texts=["002 ch. 6, eq. 6.31, 6.32"],
+    texts=["watermelon notes ch. 6, eq. 6.31, 6.32"],
     peers=["sklearn.metrics.cohen_kappa_score"],
 )
 def kappa(first: Any, second: Any, *, sample_weight: Any = None) -> float:
@@ -224,7 +224,7 @@ class KappaError(NamedTuple):
     zh="κ-误差图",
     task="theory",
     model="for each pair of members: κ of the two, and the mean of their errors",
-    texts=["002 ch. 6, 6.5.2"],
+    texts=["watermelon notes ch. 6, 6.5.2"],
 )
 def kappa_error(predictions: Any, y: Any, *, sample_weight: Any = None) -> KappaError:
     """Points of the kappa-error diagram: kappa and mean error of every pair of members.

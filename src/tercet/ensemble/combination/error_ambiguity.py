@@ -22,7 +22,7 @@ class ErrorAmbiguity(NamedTuple):
     zh="误差-分歧分解",
     task="theory",
     model="E = Ē - Ā: (f - H)² = Σ_i w_i (f - h_i)² - Σ_i w_i (h_i - H)²",
-    texts=["002 ch. 6, eq. 6.22-6.27"],
+    texts=["watermelon notes ch. 6, eq. 6.22-6.27"],
 )
 def error_ambiguity(
     predictions: Any,

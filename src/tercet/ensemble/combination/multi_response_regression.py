@@ -22,7 +22,7 @@ from tercet.linear_model import LinearRegression
     loss="squared",
     convex=True,
     algorithms="a least-squares fit for each class",
-    texts=["002 ch. 6, 6.4.3"],
+    texts=["watermelon notes ch. 6, 6.4.3"],
     peers=["weka MultiClassClassifier"],
 )
 class MultiResponseRegression(Classifier):

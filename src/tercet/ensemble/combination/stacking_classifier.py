@@ -24,7 +24,7 @@ from tercet.linear_model import LogisticRegression
     model="H(x) = h'(h_1(x), ..., h_T(x))",
     strategy="that of each member; that of the final estimator on out-of-fold predictions",
     algorithms="cross-validated predictions of the members, then a fit of the final estimator",
-    texts=["002 ch. 6, 6.4.3", "002 ch. 6, 6.1"],
+    texts=["watermelon notes ch. 6, 6.4.3", "watermelon notes ch. 6, 6.1"],
     peers=["sklearn.ensemble.StackingClassifier"],
 )
 class StackingClassifier(AccuracyScoring, Stacking):

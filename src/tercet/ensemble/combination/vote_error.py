@@ -21,7 +21,7 @@ class VoteError(NamedTuple):
     zh="集成错误率及其上界",
     task="theory",
     model="P(H ≠ f) = Σ_{k <= T/2} C(T, k) (1 - ε)^k ε^(T-k) <= exp(-T (1 - 2ε)² / 2)",
-    texts=["002 ch. 6, eq. 6.1-6.3"],
+    texts=["watermelon notes ch. 6, eq. 6.1-6.3"],
 )
 def vote_error(n_members: Any, error: Any) -> VoteError:
     """Error of the majority vote of independent two-class classifiers, and Hoeffding's bound of it.

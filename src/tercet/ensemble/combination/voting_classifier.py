@@ -33,7 +33,7 @@ def _soft(model: VotingClassifier) -> bool:
         "hard": "votes are labels: plurality, or absolute majority with reject",
         "soft": "votes are probabilities",
     },
-    texts=["002 ch. 6, eq. 6.19-6.21", "002 ch. 6, 6.1"],
+    texts=["watermelon notes ch. 6, eq. 6.19-6.21", "watermelon notes ch. 6, 6.1"],
     peers=["sklearn.ensemble.VotingClassifier"],
 )
 class VotingClassifier(AccuracyScoring, Voting):

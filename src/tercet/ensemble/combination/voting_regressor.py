@@ -20,7 +20,7 @@ from tercet.ensemble.combination.voting import Voting
     model="H(x) = Σ_i w_i h_i(x), w_i >= 0, Σ w_i = 1",
     strategy="that of each member; learned weights: the error of out-of-fold predictions",
     algorithms="each member by its own algorithm, on all rows",
-    texts=["002 ch. 6, eq. 6.17, 6.18", "002 ch. 6, 6.1"],
+    texts=["watermelon notes ch. 6, eq. 6.17, 6.18", "watermelon notes ch. 6, 6.1"],
     peers=["sklearn.ensemble.VotingRegressor"],
 )
 class VotingRegressor(R2Scoring, Voting):

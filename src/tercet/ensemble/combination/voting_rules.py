@@ -15,7 +15,7 @@ from tercet.ensemble.combination.averages import check_weights
     zh="相对多数投票法",
     task="classification",
     model="H(x) = the class with the most votes, argmax_j Σ_i h_i^j(x)",
-    texts=["002 ch. 6, eq. 6.20"],
+    texts=["watermelon notes ch. 6, eq. 6.20"],
     peers=["scipy.stats.mode"],
 )
 def plurality_vote(
@@ -48,7 +48,7 @@ def plurality_vote(
     zh="绝对多数投票法",
     task="classification",
     model="H(x) = the class with more than half of the votes; otherwise reject",
-    texts=["002 ch. 6, eq. 6.19"],
+    texts=["watermelon notes ch. 6, eq. 6.19"],
 )
 def majority_vote(votes: Any, weights: Any = None, *, reject: Any = None) -> np.ndarray:
     """Majority vote: the class with more than half of the votes; rows without one are rejected.
@@ -82,7 +82,7 @@ def majority_vote(votes: Any, weights: Any = None, *, reject: Any = None) -> np.
     zh="加权投票法",
     task="classification",
     model="H(x) = argmax_j Σ_i w_i h_i^j(x), w_i >= 0, Σ w_i = 1",
-    texts=["002 ch. 6, eq. 6.21"],
+    texts=["watermelon notes ch. 6, eq. 6.21"],
 )
 def weighted_vote(
     votes: Any,

@@ -323,7 +323,7 @@ class BaseForest(TreeInput):
 
 
 class OutOfBag:
-    """Predictions of each row by the trees that were not grown from it (包外估计; 002 ch. 6)."""
+    """Predictions of each row by the trees that were not grown from it (包外估计; watermelon notes ch. 6)."""
 
     def __init__(self, forest: BaseForest, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
         self.forest, self.X, self.y, self.weight = forest, X, y, weight

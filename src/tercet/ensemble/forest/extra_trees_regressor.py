@@ -21,7 +21,7 @@ from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
     model="the mean of the trees",
     strategy="squared, absolute or Poisson error of the leaves",
     algorithms="one random threshold for each of some random features at every node; the best of them is the test",
-    texts=["001 ch. 8", "002 ch. 2, 6"],
+    texts=["Machine Learning in Depth ch. 8", "watermelon notes ch. 2, 6"],
     peers=["sklearn.ensemble.ExtraTreesRegressor"],
 )
 class ExtraTreesRegressor(ForestRegressor):

@@ -1,4 +1,4 @@
-"""Strength and correlation of a forest (森林的强度与相关性; 002 ch. 2): what bounds its error."""
+"""Strength and correlation of a forest (森林的强度与相关性; watermelon notes ch. 2): what bounds its error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ForestStrength(NamedTuple):
     task="theory",
     model="PE <= rho (1 - s²) / s², s the mean margin, rho the mean correlation of the trees' margins",
     strategy="the error falls with the strength of the trees and grows with their correlation",
-    texts=["002 ch. 2"],
+    texts=["watermelon notes ch. 2"],
 )
 def forest_strength(forest: ForestClassifier, X: Any, y: Any) -> ForestStrength:
     """Strength and correlation of a fitted forest of classifiers, by its out-of-bag votes (Breiman).

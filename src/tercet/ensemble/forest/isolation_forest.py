@@ -31,7 +31,7 @@ EULER = 0.57721566490153286
     model="s(x) = 2^(-E[h(x)] / c(n)), h the length of the path of x in a tree of random tests",
     strategy="none: outliers are few and different, so that random tests soon isolate them",
     algorithms="trees of random features and thresholds on small samples of the rows",
-    texts=["002 ch. 6"],
+    texts=["watermelon notes ch. 6"],
     peers=["sklearn.ensemble.IsolationForest"],
 )
 class IsolationForest(OutlierMixin, TreeInput):

@@ -1,4 +1,4 @@
-"""Random forest of classification trees (随机森林; 002 ch. 2 and 6)."""
+"""Random forest of classification trees (随机森林; watermelon notes ch. 2 and 6)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
     model="the mean over trees of P(y | x)",
     strategy="impurity of the leaves: Gini index or entropy",
     algorithms="trees from bootstrap samples; every node tries some features, drawn at random",
-    texts=["001 ch. 8", "002 ch. 2, 6"],
+    texts=["Machine Learning in Depth ch. 8", "watermelon notes ch. 2, 6"],
     peers=["sklearn.ensemble.RandomForestClassifier", "snapml.RandomForestClassifier"],
 )
 class RandomForestClassifier(ForestClassifier):

@@ -1,4 +1,4 @@
-"""Random forest of regression trees (随机森林; 002 ch. 2 and 6)."""
+"""Random forest of regression trees (随机森林; watermelon notes ch. 2 and 6)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
     model="the mean of the trees",
     strategy="squared, absolute or Poisson error of the leaves",
     algorithms="trees from bootstrap samples; every node tries some features, drawn at random",
-    texts=["001 ch. 8", "002 ch. 2, 6"],
+    texts=["Machine Learning in Depth ch. 8", "watermelon notes ch. 2, 6"],
     peers=["sklearn.ensemble.RandomForestRegressor", "snapml.RandomForestRegressor"],
 )
 class RandomForestRegressor(ForestRegressor):

@@ -23,7 +23,7 @@ from tercet.tree import AtLeastTwo, BaseDecisionTree, ExtraTreeRegressor, MinSam
     model="one column for each leaf of each tree: 1 where a row comes to it",
     strategy="none: rows that are near each other come to the same leaves of random trees",
     algorithms="trees of random features and thresholds",
-    texts=["002 ch. 6"],
+    texts=["watermelon notes ch. 6"],
     peers=["sklearn.ensemble.RandomTreesEmbedding"],
 )
 class RandomTreesEmbedding(TransformerMixin, BaseForest):

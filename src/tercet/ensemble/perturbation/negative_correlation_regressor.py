@@ -1,4 +1,4 @@
-"""Negative correlation learning (负相关学习; 002 ch. 6): members trained together, and away from each other.
+"""Negative correlation learning (负相关学习; watermelon notes ch. 6): members trained to differ from each other.
 
 With members f_i and their mean F, all are trained at once on
 
@@ -37,7 +37,7 @@ class Members(NamedTuple):
     model="the mean of small neural networks",
     strategy="squared error, less a share of the networks' spread around their mean",
     algorithms="all networks at once by gradient steps (Adam)",
-    texts=["002 ch. 6"],
+    texts=["watermelon notes ch. 6"],
 )
 class NegativeCorrelationRegressor(Regressor):
     """Ensemble of small neural networks, trained together with a penalty on the correlation of their errors.

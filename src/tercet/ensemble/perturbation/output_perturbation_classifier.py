@@ -1,4 +1,4 @@
-"""Ensembles by perturbed outputs (输出表示扰动; 002 ch. 6): flipped labels, and smeared ones."""
+"""Ensembles by perturbed outputs (输出表示扰动; watermelon notes ch. 6): flipped labels, and smeared ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tercet.tree import DecisionTreeClassifier, DecisionTreeRegressor
         "flip": "some labels are replaced at random (flipping output)",
         "smear": "labels become numbers with noise, for regressors (output smearing)",
     },
-    texts=["002 ch. 6"],
+    texts=["watermelon notes ch. 6"],
 )
 class OutputPerturbationClassifier(BaseEnsemble, Classifier):
     """Classifiers on the same rows with perturbed outputs, which vote.

@@ -33,7 +33,7 @@ def _without_thresholds(ensemble: Any) -> bool:
     model="the class of the largest mean probability over boosted members, or of the largest shifted score",
     strategy="that of the members, each on classes of equal size",
     algorithms="undersampled sets one after the other, without the rows that members are sure of",
-    texts=["002 ch. 1"],
+    texts=["watermelon notes ch. 1"],
     peers=["self_paced_ensemble.canonical_ensemble.BalanceCascadeClassifier"],
 )
 class BalanceCascadeClassifier(UndersamplingEnsemble):

@@ -27,7 +27,7 @@ Strategy = Literal["auto", "majority", "not minority", "not majority", "all"] | 
     model="the class of the largest mean probability over boosted members",
     strategy="that of the members, each on classes of equal size",
     algorithms="several undersampled sets of rows, AdaBoost on each",
-    texts=["002 ch. 1"],
+    texts=["watermelon notes ch. 1"],
     peers=["imblearn.ensemble.EasyEnsembleClassifier"],
 )
 class EasyEnsembleClassifier(UndersamplingEnsemble):

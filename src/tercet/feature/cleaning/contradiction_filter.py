@@ -30,7 +30,7 @@ from tercet.feature.cleaning.table_columns import (
     model="the rows that no row of the same x contradicts: x_i = x_k implies y_i = y_k",
     strategy="groups of equal rows with more than one target",
     algorithms="equal rows by hash values, then compared",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
     peers=["deepchecks.tabular.checks.ConflictingLabels"],
 )
 class ContradictionFilter(RowFilter):

@@ -22,7 +22,7 @@ from tercet.feature.grouped_columns import GroupedColumns
     task="preprocessing",
     model="one value for each column and group of rows",
     strategy="mean, median or mode of the group's training rows; of all rows for a group without values",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
     peers=["sklearn.impute.SimpleImputer", "pandas.DataFrame.groupby"],
 )
 class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):

@@ -18,7 +18,7 @@ from tercet.feature.cleaning.table_columns import column_indices, column_names, 
     task="preprocessing",
     model="the rows with at most so many missing values",
     strategy="the share of missing values in a row",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
     peers=["feature_engine.imputation.DropMissingData", "pandas.DataFrame.dropna"],
 )
 class MissingFilter(RowFilter):

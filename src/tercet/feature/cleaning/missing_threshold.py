@@ -22,7 +22,7 @@ from tercet.feature.selection.base import ColumnSelector
     task="feature selection",
     model="the columns with at most such a share of missing values",
     strategy="the share of missing values in a column of the training rows",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
     peers=["feature_engine.selection.DropFeatures", "pandas.DataFrame.dropna"],
 )
 class MissingThreshold(ColumnSelector, MixedColumns):

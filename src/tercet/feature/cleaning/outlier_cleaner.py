@@ -28,7 +28,7 @@ NORMAL = 0.6744897501960817  # median absolute deviation of a standard normal di
         "mad": "median ± 3.5 MAD / 0.6745, MAD the median of |x - median|",
         "quantile": "the 5 % and the 95 % quantile (winsorising)",
     },
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
     peers=["feature_engine.outliers.Winsorizer"],
 )
 class OutlierCleaner(LimitCleaner):

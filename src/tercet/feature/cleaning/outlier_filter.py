@@ -18,7 +18,7 @@ from tercet.feature.cleaning.table_columns import column_indices, column_names, 
     task="preprocessing",
     model="the rows whose values all are within the limits of their columns",
     strategy="limits of each column, as in `OutlierCleaner`",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
     peers=["feature_engine.outliers.OutlierTrimmer"],
 )
 class OutlierFilter(RowFilter):

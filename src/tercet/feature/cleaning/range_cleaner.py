@@ -18,7 +18,7 @@ from tercet.feature.cleaning.table_columns import column_index
     task="preprocessing",
     model="low_j ≤ x_ij ≤ high_j for the columns that have a range",
     strategy="ranges that are given, not learned",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
     peers=["feature_engine.outliers.ArbitraryOutlierCapper"],
 )
 class RangeCleaner(LimitCleaner):

@@ -18,7 +18,7 @@ from tercet.feature.cleaning.table_columns import column_names, column_numbers
     task="preprocessing",
     model="the rows that keep all rules",
     strategy="rules that are given: ranges of columns, conditions on rows",
-    texts=["001 ch. 3, 3.2.1"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.1"],
     peers=["pandera.DataFrameSchema"],
 )
 class RuleFilter(RowFilter):

@@ -23,7 +23,7 @@ MOST_CROSSES = 10_000  # combinations of columns; more are a mistake
     task="feature extraction",
     model="x_i and x_j -> one category for each pair of their categories",
     strategy="the pairs that the training rows have; rare ones may be left out",
-    texts=["001 ch. 3"],
+    texts=["Machine Learning in Depth ch. 3"],
     peers=["tensorflow.feature_column.crossed_column", "sklearn.preprocessing.PolynomialFeatures"],
 )
 class FeatureCross(CategoryEncoder):

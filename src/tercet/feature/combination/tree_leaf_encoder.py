@@ -37,7 +37,7 @@ NOT_A_LEAF = -1
     model="x -> the leaf that it comes to in every tree; each path to a leaf is a conjunction of conditions",
     strategy="that of the trees: conditions which together tell the target",
     algorithms="a decision tree, forest or boosting model; its apply gives the leaves",
-    texts=["001 ch. 3"],
+    texts=["Machine Learning in Depth ch. 3"],
     peers=["sklearn.ensemble.RandomTreesEmbedding"],
 )
 class TreeLeafEncoder(TransformerMixin, Estimator):

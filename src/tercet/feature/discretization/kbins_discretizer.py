@@ -59,7 +59,7 @@ QuantileMethod = Literal[
         "mdl": "recursive cuts of least class entropy, while the description gets shorter (Fayyad-Irani)",
         "chimerge": "merging of neighbours whose classes do not differ by a chi-square test (ChiMerge)",
     },
-    texts=["001 ch. 3"],
+    texts=["Machine Learning in Depth ch. 3"],
     peers=["sklearn.preprocessing.KBinsDiscretizer", "optbinning.OptimalBinning"],
 )
 class KBinsDiscretizer(BinOutput):

@@ -33,7 +33,7 @@ MOST_ROWS = 100_000  # that clusters of rows are learned from
     task="feature extraction",
     model="x -> the cluster of its category, or of its row",
     strategy="k-means of hashed names, of target statistics, or of hashed rows",
-    texts=["001 ch. 3"],
+    texts=["Machine Learning in Depth ch. 3"],
 )
 class ClusterEncoder(CategoryEncoder):
     """Replace each of many categories by one of few clusters; or each row of a table by its cluster.

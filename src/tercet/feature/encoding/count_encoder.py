@@ -18,7 +18,7 @@ from tercet.feature.encoding.category_columns import is_missing
     task="feature extraction",
     model="x -> number of rows of the category, or their share",
     strategy="counts of the training rows",
-    texts=["001 ch. 3"],
+    texts=["Machine Learning in Depth ch. 3"],
     peers=["category_encoders.CountEncoder"],
 )
 class CountEncoder(OneToOneFeatureMixin, CategoryEncoder):

@@ -24,7 +24,7 @@ MISSING_LEVEL, RARE_LEVEL = "missing", "infrequent"
     task="feature extraction",
     model="a column of zeros and ones for each level but the reference level; what is missing is a level, too",
     strategy="a value that is not filled in may mean something, and is not imputed",
-    texts=["001 ch. 3"],
+    texts=["Machine Learning in Depth ch. 3"],
     peers=["sklearn.preprocessing.OneHotEncoder", "pandas.get_dummies"],
 )
 class DummyEncoder(CategoryEncoder):

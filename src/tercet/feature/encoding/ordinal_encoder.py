@@ -28,7 +28,7 @@ INFREQUENT = "infrequent_sklearn"  # what scikit-learn calls the group when code
     task="feature extraction",
     model="x -> code of the category, 0 to K-1",
     strategy="the order of the categories: sorted, or as given",
-    texts=["001 ch. 3"],
+    texts=["Machine Learning in Depth ch. 3"],
     peers=["sklearn.preprocessing.OrdinalEncoder"],
 )
 class OrdinalEncoder(OneToOneFeatureMixin, CategoryEncoder):

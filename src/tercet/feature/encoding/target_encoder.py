@@ -30,7 +30,7 @@ HALF_ROW = 0.5  # added to both classes of a category whose rows all have one
     model="x -> λ mean(y | category) + (1 − λ) mean(y), or its weight of evidence",
     strategy="empirical Bayes: λ = n / (n + σ²_category / σ²)",
     algorithms="statistics of the other folds in fit_transform (cross fitting), or of all other rows",
-    texts=["001 ch. 3"],
+    texts=["Machine Learning in Depth ch. 3"],
     peers=["sklearn.preprocessing.TargetEncoder", "category_encoders.TargetEncoder"],
 )
 class TargetEncoder(CategoryEncoder):

@@ -29,7 +29,7 @@ Width = Annotated[int, Range(1, np.iinfo(np.int32).max, "[]")]
     task="feature extraction",
     model="x_ij = sum of ± values of the names whose hash is column j",
     strategy="MurmurHash3 of the name is its column; no vocabulary is kept",
-    texts=["001 ch. 3"],
+    texts=["Machine Learning in Depth ch. 3"],
     peers=["sklearn.feature_extraction.FeatureHasher"],
 )
 class FeatureHasher(TransformerMixin, Estimator):

@@ -24,7 +24,7 @@ from tercet.feature.hashing.murmurhash3 import bucket_of, hash_numbers, hash_tex
     task="feature extraction",
     model="x -> |hash(x)| mod n",
     strategy="MurmurHash3 with a fixed seed: the same bucket in every run, for values never seen, too",
-    texts=["001 ch. 3"],
+    texts=["Machine Learning in Depth ch. 3"],
     peers=["sklearn.feature_extraction.FeatureHasher", "category_encoders.HashingEncoder"],
 )
 class HashBucketEncoder(TransformerMixin, Estimator):

@@ -20,7 +20,7 @@ from tercet.feature.resampling.base import Sampler, Strategy, take
     model="the same rows, those of the smaller classes more than once, as they are or augmented",
     strategy="classes of the sizes wanted; by default all as large as the largest",
     algorithms="rows of each class drawn at random, with replacement",
-    texts=["002 ch. 1", "001 ch. 3"],
+    texts=["watermelon notes ch. 1", "Machine Learning in Depth ch. 3"],
     peers=["imblearn.over_sampling.RandomOverSampler"],
 )
 class RandomOverSampler(Sampler):

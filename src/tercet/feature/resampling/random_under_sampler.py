@@ -18,7 +18,7 @@ from tercet.feature.resampling.base import Sampler, Strategy, take
     model="the same rows, fewer of the larger classes",
     strategy="classes of the sizes wanted; by default all as large as the smallest",
     algorithms="rows of each class drawn at random",
-    texts=["002 ch. 1"],
+    texts=["watermelon notes ch. 1"],
     peers=["imblearn.under_sampling.RandomUnderSampler"],
 )
 class RandomUnderSampler(Sampler):

@@ -36,7 +36,7 @@ def _can(name: str) -> Any:
     model="that of the estimator",
     strategy="that of the estimator, on rows with other class sizes",
     algorithms="resample the training rows, then fit",
-    texts=["002 ch. 1"],
+    texts=["watermelon notes ch. 1"],
     peers=["imblearn.pipeline.Pipeline"],
 )
 class Resampled(MetaClassifier):

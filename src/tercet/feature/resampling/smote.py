@@ -22,7 +22,7 @@ from tercet.neighbors import NearestNeighbors
     model="x + u (x' − x) with x' a near row of the same class, u uniform in [0, 1)",
     strategy="classes of the sizes wanted; by default all as large as the largest",
     algorithms="a row of the class and one of its k nearest rows, drawn at random",
-    texts=["002 ch. 1"],
+    texts=["watermelon notes ch. 1"],
     peers=["imblearn.over_sampling.SMOTE"],
 )
 class SMOTE(Sampler):

@@ -29,7 +29,7 @@ from tercet.core.validation import check_array
     task="feature selection",
     model="a score and a p-value for each column of counts",
     strategy="Σ (observed − expected)² / expected over the classes",
-    texts=["001 ch. 3", "002 ch. 10"],
+    texts=["Machine Learning in Depth ch. 3", "watermelon notes ch. 10"],
     peers=["sklearn.feature_selection.chi2", "fast_select.chi2"],
 )
 def chi2(X: Any, y: Any, *, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Las Vegas Wrapper: random sets of columns, judged by the method that will use them (002 ch. 10)."""
+"""Las Vegas Wrapper: random sets of columns, judged by the method that will use them (watermelon notes ch. 10)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tercet.feature.selection.wrapper_score import wrapper_score
     model="a set of columns",
     strategy="greatest cross-validated score; of equal scores the smaller set",
     algorithms="random sets, until so many in a row were no better, or time is over",
-    texts=["002 ch. 10, Fig 11.1"],
+    texts=["watermelon notes ch. 10, Fig 11.1"],
 )
 class LasVegasWrapper(WrapsEstimator, ColumnSelector):
     """Las Vegas Wrapper: the best of many random sets of columns, by the score of an estimator.

@@ -34,7 +34,7 @@ COLUMNS = 256  # columns of a task
     model="an order of the columns",
     strategy="I(xⱼ; y) − (1/|S|) Σ I(xⱼ; xₛ), or the quotient of both",
     algorithms="one column after the other",
-    texts=["001 ch. 3", "002 ch. 10"],
+    texts=["Machine Learning in Depth ch. 3", "watermelon notes ch. 10"],
     peers=["mrmr_selection.mrmr_classif", "fast_select.MRMR"],
 )
 class MRMR(ScoreSelector):

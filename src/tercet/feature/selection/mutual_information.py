@@ -41,7 +41,7 @@ BLOCK = 4096  # rows of a search between two looks at Ctrl-C
     task="feature selection",
     model="a score for each column: I(column; class)",
     strategy="mutual information; by nearest neighbours where the column holds numbers",
-    texts=["001 ch. 3", "002 ch. 10"],
+    texts=["Machine Learning in Depth ch. 3", "watermelon notes ch. 10"],
     peers=["sklearn.feature_selection.mutual_info_classif"],
 )
 def mutual_info_classif(
@@ -92,7 +92,7 @@ def mutual_info_classif(
     task="feature selection",
     model="a score for each column: I(column; target)",
     strategy="mutual information by nearest neighbours",
-    texts=["001 ch. 3", "002 ch. 10"],
+    texts=["Machine Learning in Depth ch. 3", "watermelon notes ch. 10"],
     peers=["sklearn.feature_selection.mutual_info_regression"],
 )
 def mutual_info_regression(

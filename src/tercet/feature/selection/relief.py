@@ -1,4 +1,4 @@
-"""Relief: columns that tell near rows of different classes apart (002 ch. 10).
+"""Relief: columns that tell near rows of different classes apart (watermelon notes ch. 10).
 
 For each row its nearest row of the same class (near-hit) and its nearest row of another (near-miss) are found.
 A column is good when it differs from the near-miss and not from the near-hit:
@@ -30,7 +30,7 @@ from tercet.feature.selection.relief_rows import relief_rows
     model="a score for each column",
     strategy="δⱼ = Σᵢ −diff(xᵢⱼ, near-hit)² + diff(xᵢⱼ, near-miss)²",
     algorithms="nearest row of the same and of the other class, for each row or for some",
-    texts=["002 ch. 10, eq. 10.3"],
+    texts=["watermelon notes ch. 10, eq. 10.3"],
     peers=["skrebate.ReliefF"],
 )
 class Relief(ScoreSelector):

@@ -1,4 +1,4 @@
-"""ReliefF: Relief for several classes and noisy rows (002 ch. 10).
+"""ReliefF: Relief for several classes and noisy rows (watermelon notes ch. 10).
 
 For each row the k nearest of its own class and of every other class are found. The other classes count by their
 shares p_l, in the form of Kononenko (1994) among the rows that are not of the row's own class, p_l / (1 - p_y):
@@ -28,7 +28,7 @@ from tercet.feature.selection.relief_rows import relief_rows
     model="a score for each column",
     strategy="δⱼ = Σᵢ −diff(xᵢⱼ, hits) + Σₗ pₗ diff(xᵢⱼ, misses of class l)",
     algorithms="k nearest rows of each class, for each row or for some",
-    texts=["002 ch. 10, eq. 10.4"],
+    texts=["watermelon notes ch. 10, eq. 10.4"],
     peers=["skrebate.ReliefF", "fast_select.ReliefF"],
 )
 class ReliefF(ScoreSelector):

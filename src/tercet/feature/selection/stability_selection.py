@@ -26,7 +26,7 @@ from tercet.feature.selection.base import ScoreSelector, WrapsEstimator
     task="feature selection",
     model="a share for each column: how often it has a weight",
     strategy="share of fits on random halves of the rows that give the column a weight",
-    texts=["002 ch. 10, 10.4"],
+    texts=["watermelon notes ch. 10, 10.4"],
     peers=["stability-selection"],
 )
 class StabilitySelection(WrapsEstimator, ScoreSelector):

@@ -1,4 +1,7 @@
-"""Information gain of a set of columns: what their joint values tell about the classes (002 eq. 10.1, 10.2)."""
+"""Information gain of a set of columns: what their joint values tell about the classes.
+
+Watermelon notes eq. 10.1, 10.2.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from tercet.core.catalog import method
     task="feature selection",
     model="rows parted by the joint values of a set A of columns",
     strategy="Gain(A) = Ent(D) − Σᵥ |Dᵛ|/|D| Ent(Dᵛ)",
-    texts=["002 ch. 10, eq. 10.1, 10.2"],
+    texts=["watermelon notes ch. 10, eq. 10.1, 10.2"],
 )
 def subset_information_gain(X: Any, y: Any, columns: Any = None, base: float = 2.0) -> float:
     """Information gain of a set of columns, in bits.

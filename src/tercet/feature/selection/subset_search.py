@@ -32,7 +32,7 @@ from tercet.feature.selection.wrapper_score import wrapper_score
         "bidirectional": "each round add a column, which stays, and take away another, which stays away",
         "beam": "forward, with the best few sets of each size kept",
     },
-    texts=["002 ch. 10, 10.1", "001 ch. 3"],
+    texts=["watermelon notes ch. 10, 10.1", "Machine Learning in Depth ch. 3"],
     peers=["sklearn.feature_selection.SequentialFeatureSelector", "mlxtend.feature_selection"],
 )
 class SubsetSearch(WrapsEstimator, ColumnSelector):

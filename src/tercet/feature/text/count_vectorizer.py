@@ -27,7 +27,7 @@ from tercet.feature.text.term_counts import count_known_terms, count_terms
     task="feature extraction",
     model="x_ij = number of times that term j occurs in document i",
     strategy="a column for each term of the vocabulary that is neither too rare nor too frequent",
-    texts=["000 ch. 17, eq. 17.1", "001 ch. 3"],
+    texts=["Li ch. 17, eq. 17.1", "Machine Learning in Depth ch. 3"],
     peers=["sklearn.feature_extraction.text.CountVectorizer"],
 )
 class CountVectorizer(DocumentAnalysis):

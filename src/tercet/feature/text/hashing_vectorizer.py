@@ -29,7 +29,7 @@ from tercet.feature.text.tokenization import SEGMENTERS
     task="feature extraction",
     model="x_ij = ± number of the terms of document i whose hash is column j, in rows of length 1",
     strategy="MurmurHash3 of the term is its column; no vocabulary is kept",
-    texts=["001 ch. 3", "000 ch. 1, Sec. 1.8"],
+    texts=["Machine Learning in Depth ch. 3", "Li ch. 1, Sec. 1.8"],
     peers=["sklearn.feature_extraction.text.HashingVectorizer"],
 )
 class HashingVectorizer(TransformerMixin, DocumentAnalysis, auto_wrap_output_keys=None):

@@ -16,7 +16,7 @@ from tercet.feature.text.tfidf_transformer import divide_rows, row_lengths
     zh="文本内积相似度",
     task="similarity",
     model="x_i · x_j (17.3)",
-    texts=["000 ch. 17, eq. 17.3"],
+    texts=["Li ch. 17, eq. 17.3"],
     peers=["sklearn.metrics.pairwise.linear_kernel"],
 )
 def inner_product_similarity(X: Any, Y: Any = None) -> np.ndarray:
@@ -47,7 +47,7 @@ def inner_product_similarity(X: Any, Y: Any = None) -> np.ndarray:
     zh="文本余弦相似度",
     task="similarity",
     model="x_i · x_j / (||x_i|| ||x_j||) (17.4)",
-    texts=["000 ch. 17, eq. 17.4"],
+    texts=["Li ch. 17, eq. 17.4"],
     peers=["sklearn.metrics.pairwise.cosine_similarity"],
 )
 def cosine_similarity(X: Any, Y: Any = None) -> np.ndarray:

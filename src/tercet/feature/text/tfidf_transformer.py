@@ -21,7 +21,7 @@ from tercet.feature.text.count_vectorizer import in_sparse_interface
     task="feature extraction",
     model="x_ij = tf_ij · idf_j: the frequency of term j in document i by how few documents have the term",
     strategy="idf_j = log(n / df_j) (17.2), by default smoothed and with 1 added: log((1 + n) / (1 + df_j)) + 1",
-    texts=["000 ch. 17, eq. 17.2", "001 ch. 3"],
+    texts=["Li ch. 17, eq. 17.2", "Machine Learning in Depth ch. 3"],
     peers=["sklearn.feature_extraction.text.TfidfTransformer"],
 )
 class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator, auto_wrap_output_keys=None):

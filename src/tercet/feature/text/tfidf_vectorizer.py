@@ -23,7 +23,7 @@ FLOATS = (np.float64, np.float32, np.float16)
     task="feature extraction",
     model="x_ij = tf_ij · idf_j of the terms of raw texts",
     strategy="counts of terms, weighted as TfidfTransformer does",
-    texts=["000 ch. 17, eq. 17.1, 17.2", "001 ch. 3"],
+    texts=["Li ch. 17, eq. 17.1, 17.2", "Machine Learning in Depth ch. 3"],
     peers=["sklearn.feature_extraction.text.TfidfVectorizer"],
 )
 class TfidfVectorizer(CountVectorizer):

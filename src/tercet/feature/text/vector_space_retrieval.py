@@ -49,7 +49,7 @@ class Ranking(NamedTuple):
     task="retrieval",
     model="documents and queries are vectors of terms, words or topics",
     strategy="rank documents by x · q (17.3), or by the cosine x · q / (||x|| ||q||) (17.4)",
-    texts=["000 ch. 17, eq. 17.3, 17.4"],
+    texts=["Li ch. 17, eq. 17.3, 17.4"],
     peers=["sklearn.metrics.pairwise.cosine_similarity"],
 )
 class VectorSpaceRetrieval(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

@@ -42,7 +42,7 @@ DEFAULT = ("year", "month", "day", "weekday", "hour", "part_of_day", "is_weekend
     task="feature extraction",
     model="continuous: time since a reference; discrete: part of day, weekday, month, weekend, holiday",
     strategy="the calendar; only a reference date is learned, where it is the first of the training rows",
-    texts=["001 ch. 3, 3.2.3"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3"],
     peers=["feature_engine.datetime.DatetimeFeatures", "feature_engine.datetime.DatetimeSubtraction"],
 )
 class DateTimeFeatures(TransformerMixin, Estimator):

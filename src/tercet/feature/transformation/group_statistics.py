@@ -27,7 +27,7 @@ BETWEEN = {"difference": "minus", "ratio": "over"}
     task="feature extraction",
     model="statistics of the row's group: max, min, mean, std, quantiles, count",
     strategy="statistics of the training rows of each group, and of all rows for groups that were not seen",
-    texts=["001 ch. 3, 3.2.3"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3"],
     peers=["pandas.DataFrame.groupby", "featuretools.dfs"],
 )
 class GroupStatistics(TransformerMixin, GroupedColumns):

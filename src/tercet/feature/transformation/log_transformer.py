@@ -27,7 +27,7 @@ LOGS: Any = {
     task="preprocessing",
     model="log(x + c)",
     strategy="c is given (1 is log1p), or such that the least training value of a column becomes 1",
-    texts=["001 ch. 3, 3.2.3"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3"],
     peers=[
         "sklearn.preprocessing.FunctionTransformer",
         "feature_engine.transformation.LogTransformer",

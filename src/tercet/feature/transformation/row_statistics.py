@@ -25,7 +25,7 @@ CHUNK = 1 << 20  # numbers at a time
     task="feature extraction",
     model="max, min, mean, std … of the values of a row",
     strategy="numbers that are alike (measurements of one thing) replaced by their statistics",
-    texts=["001 ch. 3, 3.2.3"],
+    texts=["Machine Learning in Depth ch. 3, 3.2.3"],
     peers=["pandas.DataFrame.agg", "tsfresh.extract_features"],
 )
 class RowStatistics(TransformerMixin, Estimator):

@@ -71,7 +71,7 @@ class Beliefs:
         "sum": "sum-product: marginals",
         "max": "max-product: the most probable assignment",
     },
-    texts=["002 ch. 12, eq. 12.12, 12.13"],
+    texts=["watermelon notes ch. 12, eq. 12.12, 12.13"],
     peers=["pgmpy.inference.BeliefPropagation", "pyagrum.LoopyBeliefPropagation"],
 )
 def belief_propagation(

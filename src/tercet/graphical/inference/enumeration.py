@@ -16,7 +16,7 @@ from tercet.graphical.factor import Factor, cells_of, factor_model, impossible, 
     task="graphical model",
     model="P(x_E | x_F) = Σ over the other variables of Π φ(x_S) / Σ over those and x_E",
     algorithms="the table of all assignments",
-    texts=["002 ch. 12, eq. 12.10, 12.11"],
+    texts=["watermelon notes ch. 12, eq. 12.10, 12.11"],
     peers=["pgmpy.factors.discrete.JointProbabilityDistribution"],
 )
 def enumeration(model: Any, variables: Any, evidence: Mapping[Hashable, Any] | None = None) -> Factor:

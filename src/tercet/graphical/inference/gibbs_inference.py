@@ -22,7 +22,7 @@ BLOCK = 1 << 20  # random numbers drawn at a time
     task="graphical model",
     model="P(x_E | x_F) ≈ n_q / T, the share of T samples of a Markov chain",
     algorithms="a sweep draws every unobserved variable given its Markov blanket",
-    texts=["002 ch. 5, 5.5", "002 ch. 12, 12.5"],
+    texts=["watermelon notes ch. 5, 5.5", "watermelon notes ch. 12, 12.5"],
     peers=["pgmpy.sampling.GibbsSampling", "pyagrum.GibbsSampling"],
 )
 def gibbs_inference(

@@ -19,7 +19,7 @@ from tercet.graphical.inference.variable_elimination import eliminate
     task="graphical model",
     model="Π φ(x_S) = Π of clique beliefs / Π of separator beliefs",
     algorithms="triangulation, then messages to the root and back (Hugin)",
-    texts=["002 ch. 12, 12.4.2"],
+    texts=["watermelon notes ch. 12, 12.4.2"],
     peers=["pgmpy.inference.BeliefPropagation", "pyagrum.LazyPropagation"],
 )
 class JunctionTree:

@@ -18,7 +18,7 @@ from tercet.graphical.factor import Factor, FactorModel, factor_model, impossibl
     task="graphical model",
     model="P(x_E | x_F) ≈ weighted share of samples, the weight Π of P(x_f | parents) over the evidence",
     algorithms="importance sampling: evidence is fixed, all else is drawn from its parents",
-    texts=["002 ch. 5, 5.5"],
+    texts=["watermelon notes ch. 5, 5.5"],
     peers=["pgmpy.sampling.BayesianModelSampling", "pyagrum.WeightedSampling"],
 )
 def likelihood_weighting(

@@ -23,7 +23,7 @@ Order = Literal["min-fill", "min-weight"] | Sequence[Hashable]
         "min-fill": "next the variable whose elimination joins the fewest pairs",
         "min-weight": "next the variable whose elimination makes the smallest table",
     },
-    texts=["002 ch. 12, 12.4.1", "002 ch. 5, 5.5"],
+    texts=["watermelon notes ch. 12, 12.4.1", "watermelon notes ch. 5, 5.5"],
     peers=["pgmpy.inference.VariableElimination", "pyagrum.VariableElimination"],
 )
 def variable_elimination(
@@ -108,7 +108,7 @@ def chosen_order(model: FactorModel, factors: list[Table], wanted: Sequence[int]
     task="graphical model",
     model="the most probable assignment of all unobserved variables, argmax Π φ(x_S)",
     algorithms="variable elimination with maxima in place of sums, then back along the order",
-    texts=["002 ch. 12, 12.4"],
+    texts=["watermelon notes ch. 12, 12.4"],
     peers=["pgmpy.inference.VariableElimination.map_query", "pyagrum.LazyPropagation"],
 )
 def most_probable_explanation(

@@ -43,9 +43,10 @@ class LogisticObjective:
     """f(θ) = 1/S sum_i s_i L(y_i, W'x_i + b) + 1/2 sum_j λ_j |W_j|^2, with S the sum of the weights s.
 
     For two classes W is one vector, y is -1 or 1, and L = log(1 + exp(-y z)), the negative log-likelihood; or,
-    with ``loss="squared"``, L = (sigmoid(z) - [y = 1])^2, which is not convex (001 ch. 2.2.4). For more, W has a
+    with ``loss="squared"``, L = (sigmoid(z) - [y = 1])^2, which is not convex (Machine Learning in Depth
+    ch. 2.2.4). For more, W has a
     column for each class and L = log sum_k exp(z_k) - z_y. With ``reference=True`` the last class has none: its
-    score is 0 (000 eq. 6.7, 6.8).
+    score is 0 (Li eq. 6.7, 6.8).
 
     The parameters θ are one vector: W row by row (the weights of a feature side by side), then b.
 

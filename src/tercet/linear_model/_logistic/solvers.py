@@ -152,7 +152,7 @@ def newton(
     steps: Callable[..., Steps] = Steps,
     economical: bool = False,
 ) -> Array:
-    """θ <- θ - H^-1 g until no component of g exceeds tol (004 eq. 3.29-3.31, 002 eq. 1.21).
+    """θ <- θ - H^-1 g until no component of g exceeds tol (Studies ML eq. 3.29-3.31, watermelon notes eq. 1.21).
 
     A step that does not lower f is halved until it does, so that the method converges from any start.
 
@@ -329,7 +329,7 @@ def fix_shift_invariance(objective: LogisticObjective, H: Array) -> None:
 def iterative_scaling(
     objective: LogisticObjective, theta: Array, *, steps: Callable[..., Steps], **limits: Any
 ) -> Array:
-    """Improved iterative scaling (000 ch. 6, Alg 6.1) of the log-linear form; its weights are in the order of θ."""
+    """Improved iterative scaling (Li ch. 6, Alg 6.1) of the log-linear form; its weights are in the order of θ."""
 
     def steps_of_theta(limit: int, unpack: Any, **options: Any) -> Steps:
         def to_theta(w: Array) -> Array:

@@ -18,7 +18,9 @@ ATTAINABLE = 1e-2  # of the mean loss: while one weight alone could lower it by 
 
 
 class StochasticGradient:
-    """θ <- θ - α sum_i (p_i - y_i) x_i over one row, or a few, at a time (001 eq. 2.20, 2.21).
+    """θ <- θ - α sum_i (p_i - y_i) x_i over one row, or a few, at a time.
+
+    Machine Learning in Depth eq. 2.20, 2.21.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from tercet.optimize import Ray, RayPoint, Wolfe
 class LogLinearObjective:
     """The objective of a maximum entropy model: mean negative log-likelihood + l2 |w|^2 / 2.
 
-    Without the penalty it is the negative dual function -Ψ(w) (000 eq. 6.24, 6.27), and its gradient is the
+    Without the penalty it is the negative dual function -Ψ(w) (Li eq. 6.24, 6.27), and its gradient is the
     difference of the expectations of the features under the model and in the data.
     """
 

@@ -28,7 +28,11 @@ LinkName = Literal[
     model="E[y | x] = g^-1(w·x + b), y from an exponential family",
     strategy="mean deviance / 2 + alpha/2 |w|^2, or least squares on g(y)",
     algorithms={"irls": "Newton's method with the expected Hessian", "lbfgs": "quasi-Newton"},
-    texts=["001 ch. 6, 6.3", "002 ch. 1, eq. 1.13", "004 ch. 3, eq. 3.15"],
+    texts=[
+        "Machine Learning in Depth ch. 6, 6.3",
+        "watermelon notes ch. 1, eq. 1.13",
+        "Studies ML ch. 3, eq. 3.15",
+    ],
     peers=["statsmodels GLM", "glum.GeneralizedLinearRegressor"],
 )
 class GeneralizedLinearRegressor(GeneralizedLinearModel):

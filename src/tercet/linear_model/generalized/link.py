@@ -16,7 +16,7 @@ Function = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class Link:
-    """A monotone, differentiable g with g(mean) = w·x + b (联系函数; 002 eq. 1.13; 004 eq. 3.15).
+    """A monotone, differentiable g with g(mean) = w·x + b (联系函数; watermelon notes eq. 1.13).
 
     Parameters
     ----------

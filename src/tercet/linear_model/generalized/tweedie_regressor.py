@@ -17,7 +17,7 @@ from tercet.linear_model.generalized.link import LINKS, Link
     model="E[y | x] = g^-1(w·x + b), variance of y proportional to a power of its mean",
     strategy="mean deviance / 2 + alpha/2 |w|^2",
     algorithms={"lbfgs": "quasi-Newton", "newton-cholesky": "Newton's method with the expected Hessian"},
-    texts=["001 ch. 6, 6.3"],
+    texts=["Machine Learning in Depth ch. 6, 6.3"],
     peers=["sklearn.linear_model.TweedieRegressor", "glum.GeneralizedLinearRegressor"],
 )
 class TweedieRegressor(GeneralizedLinearModel):

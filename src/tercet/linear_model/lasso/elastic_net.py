@@ -37,7 +37,7 @@ ALGORITHMS = {
     model="f(x) = w·x + b",
     strategy="mean squared error / 2 + alpha (l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2)",
     algorithms=ALGORITHMS,
-    texts=["003 ch. 5, sec. 5.7, eq. 5-112"],
+    texts=["Pattern Recognition ch. 5, sec. 5.7, eq. 5-112"],
     peers=["sklearn.linear_model.ElasticNet", "skglm.ElasticNet", "celer.ElasticNet"],
 )
 class ElasticNet(LinearRegressor):
@@ -45,8 +45,8 @@ class ElasticNet(LinearRegressor):
 
     min over w, b of  1/(2n) sum (y_i - w.x_i - b)^2 + alpha (l1_ratio sum |w_j| + (1 - l1_ratio)/2 sum w_j^2)
 
-    The text's lambda and a (003 eq. 5-112: a mean of squares without 1/2, lambda (a |w|_1 + (1 - a) |w|^2))
-    are ``alpha = lambda c`` and ``l1_ratio = a / 2 / c`` with c = a / 2 + 1 - a.
+    The text's lambda and a (Pattern Recognition eq. 5-112: a mean of squares without 1/2, lambda (a |w|_1 +
+    (1 - a) |w|^2)) are ``alpha = lambda c`` and ``l1_ratio = a / 2 / c`` with c = a / 2 + 1 - a.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class ElasticNet(LinearRegressor):
     solver : {"cd", "ista", "fista"}, default="cd"
         Coordinate descent, or the texts' proximal gradient descent, plain or with momentum.
     penalize_intercept : bool, default=False
-        Whether the penalty counts b too, as text 000 writes it.
+        Whether the penalty counts b too, as Li writes it.
     n_jobs : int, optional
         Threads; the result does not depend on it.
 

@@ -28,7 +28,7 @@ from tercet.optimize import LeastSquares
     model="f(x) = w·x + b",
     strategy="elastic net, whose alpha and l1_ratio have the least mean squared error in cross-validation",
     algorithms="coordinate descent along a path of alphas in each fold",
-    texts=["003 ch. 5, sec. 5.7", "002 ch. 10"],
+    texts=["Pattern Recognition ch. 5, sec. 5.7", "watermelon notes ch. 10"],
     peers=["sklearn.linear_model.ElasticNetCV", "celer.ElasticNetCV"],
 )
 class ElasticNetCV(LinearRegressor):

@@ -16,10 +16,10 @@ from tercet.linear_model.lasso.elastic_net import ALGORITHMS, ElasticNet
     strategy="mean squared error / 2 + alpha |w|_1",
     algorithms=ALGORITHMS,
     texts=[
-        "000 ch. 1, eq. 1.26",
-        "001 ch. 2, sec. 2.2",
-        "002 ch. 10, eq. 10.7",
-        "003 ch. 5, sec. 5.7, eq. 5-109",
+        "Li ch. 1, eq. 1.26",
+        "Machine Learning in Depth ch. 2, sec. 2.2",
+        "watermelon notes ch. 10, eq. 10.7",
+        "Pattern Recognition ch. 5, sec. 5.7, eq. 5-109",
     ],
     peers=["sklearn.linear_model.Lasso", "skglm.Lasso", "celer.Lasso"],
 )
@@ -28,9 +28,10 @@ class Lasso(ElasticNet):
 
     min over w, b of  1/(2n) sum (y_i - w.x_i - b)^2 + alpha sum |w_j|
 
-    The texts' lambda: ``alpha = lambda / 2`` for a mean of squares (000 eq. 1.26, which counts the constant
-    in the penalty: `penalize_intercept=True`; 003 eq. 5-109), ``alpha = lambda / (2 n)`` for a sum
-    (002 eq. 10.7). It is the most probable w under a Laplace prior (001 ch. 2.2).
+    The texts' lambda: ``alpha = lambda / 2`` for a mean of squares (Li eq. 1.26, which counts the constant
+    in the penalty: `penalize_intercept=True`; Pattern Recognition eq. 5-109), ``alpha = lambda / (2 n)`` for a sum
+    (watermelon notes eq. 10.7). It is the most probable w under a Laplace prior (Machine Learning in Depth
+    ch. 2.2).
 
     Parameters
     ----------

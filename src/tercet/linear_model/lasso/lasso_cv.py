@@ -16,7 +16,7 @@ from tercet.linear_model.lasso.regularization_path import lasso_path
     model="f(x) = w·x + b",
     strategy="lasso, whose alpha has the least mean squared error in cross-validation",
     algorithms="coordinate descent along a path of alphas in each fold",
-    texts=["002 ch. 10", "003 ch. 5, sec. 5.7"],
+    texts=["watermelon notes ch. 10", "Pattern Recognition ch. 5, sec. 5.7"],
     peers=["sklearn.linear_model.LassoCV", "celer.LassoCV"],
 )
 class LassoCV(ElasticNetCV):

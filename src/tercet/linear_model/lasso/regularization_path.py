@@ -21,7 +21,7 @@ from tercet.optimize import LeastSquares
     model="w as a function of alpha",
     strategy="elastic net for each alpha",
     algorithms="coordinate descent, each alpha from the solution of the one before",
-    texts=["002 ch. 10, eq. 10.7", "003 ch. 5, sec. 5.7"],
+    texts=["watermelon notes ch. 10, eq. 10.7", "Pattern Recognition ch. 5, sec. 5.7"],
     peers=["sklearn.linear_model.enet_path", "celer.celer_path"],
 )
 def enet_path(
@@ -158,7 +158,7 @@ def _multi_task_grid(problem: Any, alphas: Any, l1_ratio: float, eps: float) -> 
     model="w as a function of alpha",
     strategy="lasso for each alpha",
     algorithms="coordinate descent, each alpha from the solution of the one before",
-    texts=["002 ch. 10, eq. 10.7"],
+    texts=["watermelon notes ch. 10, eq. 10.7"],
     peers=["sklearn.linear_model.lasso_path", "celer.celer_path"],
 )
 def lasso_path(

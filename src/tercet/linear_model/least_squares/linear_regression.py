@@ -37,10 +37,10 @@ STALLED = (
         "minibatch": "a few samples at a time",
     },
     texts=[
-        "000 ch. 1, 1.10",
-        "001 ch. 2, eq. 2.3-2.9",
-        "002 ch. 1, eq. 1.3-1.10",
-        "004 ch. 3, eq. 3.7-3.12",
+        "Li ch. 1, 1.10",
+        "Machine Learning in Depth ch. 2, eq. 2.3-2.9",
+        "watermelon notes ch. 1, eq. 1.3-1.10",
+        "Studies ML ch. 3, eq. 3.7-3.12",
     ],
     peers=["sklearn.linear_model.LinearRegression", "numpy.linalg.lstsq", "statsmodels OLS"],
 )
@@ -207,7 +207,9 @@ class LinearRegression(LinearRegressor):
         return *objective.split(theta), 2.0 * objective.by_target(theta), float(s.sum())
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Log-likelihood of data under Gaussian noise of variance `sigma2_` (001 ch. 2, eq. 2.2).
+        """Log-likelihood of data under Gaussian noise of variance `sigma2_`.
+
+        Machine Learning in Depth ch. 2, eq. 2.2.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ from tercet.linear_model.base import LinearRegressor
     model="f(x) = exp(w·x + b)",
     strategy="sum of (ln y - w·x - b)^2",
     algorithms="least squares on the logarithms",
-    texts=["002 ch. 1, eq. 1.12", "004 ch. 3, eq. 3.14"],
+    texts=["watermelon notes ch. 1, eq. 1.12", "Studies ML ch. 3, eq. 3.14"],
     peers=["sklearn.compose.TransformedTargetRegressor"],
 )
 class LogLinearRegression(LinearRegressor):

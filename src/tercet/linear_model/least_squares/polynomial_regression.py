@@ -28,7 +28,7 @@ MOST_TERMS = 8000  # a square matrix of this size must fit
     model="f(x) = sum_j w_j x^j up to degree M; products of powers for several features",
     strategy="mean of (y - f(x))^2 + alpha/2 |w|^2",
     algorithms="QR and SVD in a Chebyshev basis (without penalty) or in powers",
-    texts=["000 ch. 1, Ex 1.1, eq. 1.22-1.25"],
+    texts=["Li ch. 1, Ex 1.1, eq. 1.22-1.25"],
     peers=["numpy.polynomial.Polynomial.fit", "sklearn.preprocessing.PolynomialFeatures"],
 )
 class PolynomialRegression(Regressor):
@@ -42,7 +42,7 @@ class PolynomialRegression(Regressor):
     degree : int or "cv", default=3
         M, the highest total degree; "cv" takes the one with the least error in cross-validation.
     alpha : float, default=0
-        lambda of 000 (1.25): mean of squares + alpha/2 |w|^2.
+        lambda of Li (1.25): mean of squares + alpha/2 |w|^2.
     penalize_intercept : bool, default=True
         Whether w_0 is among the penalised weights, as in the text.
     max_degree : int, default=9

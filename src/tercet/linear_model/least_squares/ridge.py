@@ -50,16 +50,21 @@ Solver = Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", 
         "saga": "its unbiased form",
         "lbfgs": "quasi-Newton with bounds, for positive coefficients",
     },
-    texts=["000 ch. 1, eq. 1.25", "001 ch. 2, 2.2", "002 ch. 10, eq. 10.6", "003 ch. 5, eq. 5-110"],
+    texts=[
+        "Li ch. 1, eq. 1.25",
+        "Machine Learning in Depth ch. 2, 2.2",
+        "watermelon notes ch. 10, eq. 10.6",
+        "Pattern Recognition ch. 5, eq. 5-110",
+    ],
     peers=["sklearn.linear_model.Ridge"],
 )
 class Ridge(LinearRegressor):
     """Least squares with an L2 penalty on the coefficients.
 
     Minimises sum_i s_i (y_i - x_i·w - b)^2 + alpha |w|^2. The texts scale it in other ways: with N samples
-    000 (1.25), a mean of squares + lambda/2 |w|^2 over all of w, is ``alpha=N * lambda / 2`` with
-    ``penalize_intercept=True``; 003 (5-110), a mean + lambda |w|^2, is ``alpha=N * lambda``; 001's Gaussian
-    prior of variance tau^2 with noise sigma^2 is ``alpha=sigma^2 / tau^2``.
+    Li (1.25), a mean of squares + lambda/2 |w|^2 over all of w, is ``alpha=N * lambda / 2`` with
+    ``penalize_intercept=True``; Pattern Recognition (5-110), a mean + lambda |w|^2, is ``alpha=N *
+    lambda``; the Gaussian prior of variance tau^2 with noise sigma^2 is ``alpha=sigma^2 / tau^2``.
 
     Parameters
     ----------

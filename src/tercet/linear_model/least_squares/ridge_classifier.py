@@ -28,7 +28,7 @@ Array = np.ndarray
     model="f(x) = sign(w·x + b)",
     strategy="ridge regression of labels -1 and +1",
     algorithms={"solver": "those of Ridge"},
-    texts=["002 ch. 10, eq. 10.6"],
+    texts=["watermelon notes ch. 10, eq. 10.6"],
     peers=["sklearn.linear_model.RidgeClassifier"],
 )
 class RidgeClassifier(LinearClassifier):

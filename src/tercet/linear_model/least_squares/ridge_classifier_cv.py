@@ -30,7 +30,7 @@ Array = np.ndarray
     model="f(x) = sign(w·x + b)",
     strategy="ridge regression of labels -1 and +1, alpha by the error on left-out samples",
     algorithms={"cv=None": "leave-one-out in closed form from one decomposition", "cv": "folds"},
-    texts=["003 ch. 5, 5.7.3"],
+    texts=["Pattern Recognition ch. 5, 5.7.3"],
     peers=["sklearn.linear_model.RidgeClassifierCV"],
 )
 class RidgeClassifierCV(RidgeClassifier):

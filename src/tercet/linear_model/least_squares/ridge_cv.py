@@ -32,7 +32,7 @@ Array = np.ndarray
     model="f(x) = w·x + b",
     strategy="ridge regression, alpha by the error on left-out samples",
     algorithms={"cv=None": "leave-one-out in closed form from one decomposition", "cv": "folds"},
-    texts=["003 ch. 5, 5.7.3"],
+    texts=["Pattern Recognition ch. 5, 5.7.3"],
     peers=["sklearn.linear_model.RidgeCV"],
 )
 class RidgeCV(LinearRegressor):

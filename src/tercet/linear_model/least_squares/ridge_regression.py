@@ -25,7 +25,7 @@ from tercet.linear_model.least_squares.ridge import (
     model="f(x) = w·x",
     strategy="sum of (y - f(x))^2 + alpha |w|^2",
     algorithms={"solver": "those of Ridge"},
-    texts=["002 ch. 10, eq. 10.6", "003 ch. 5, eq. 5-110"],
+    texts=["watermelon notes ch. 10, eq. 10.6", "Pattern Recognition ch. 5, eq. 5-110"],
     peers=["sklearn.linear_model.ridge_regression"],
 )
 def ridge_regression(

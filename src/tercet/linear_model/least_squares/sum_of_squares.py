@@ -24,9 +24,9 @@ class SumOfSquares:
         With k targets theta holds k pairs (w, b), one after the other.
     sample_weight : array of shape (n,), optional
     fit_intercept : bool, default=True
-        Whether theta has a b, which stands last (002 eq. 1.8).
+        Whether theta has a b, which stands last (watermelon notes eq. 1.8).
     scale : float, default=0.5
-        001 eq. 2.3 has 1/2, 002 eq. 1.3 has 1.
+        Machine Learning in Depth eq. 2.3 has 1/2, watermelon notes eq. 1.3 has 1.
     n_jobs : int, optional
 
     Examples

@@ -17,7 +17,7 @@ Array = np.ndarray
     model="A f = F with an operator A that magnifies errors of F",
     strategy="|A f - F|^2 + lam |L f|^2",
     algorithms="least squares on the stacked equations",
-    texts=["003 ch. 5, eq. 5-104 to 5-106"],
+    texts=["Pattern Recognition ch. 5, eq. 5-104 to 5-106"],
 )
 def tikhonov(A: ArrayLike, F: ArrayLike, lam: float, operator: ArrayLike | int | None = None) -> Array:
     """Solve an ill-posed equation A f = F by Tikhonov's regularisation (不适定问题).

@@ -91,12 +91,12 @@ STREAMING_SOLVERS = (
         "iis": "improved iterative scaling of the log-linear form",
     },
     texts=[
-        "000 ch. 6, Def 6.2, eq. 6.3-6.8",
-        "000 app. F",
-        "001 ch. 2, sec. 2.2",
-        "001 ch. 6, sec. 6.1.3, 6.4",
-        "002 ch. 1, eq. 1.14-1.21",
-        "004 ch. 3, eq. 3.17-3.31",
+        "Li ch. 6, Def 6.2, eq. 6.3-6.8",
+        "Li app. F",
+        "Machine Learning in Depth ch. 2, sec. 2.2",
+        "Machine Learning in Depth ch. 6, sec. 6.1.3, 6.4",
+        "watermelon notes ch. 1, eq. 1.14-1.21",
+        "Studies ML ch. 3, eq. 3.17-3.31",
     ],
     peers=[
         "sklearn.linear_model.LogisticRegression",
@@ -148,11 +148,11 @@ class LogisticRegression(LinearClassifier):
     loss : {"log", "squared"}, default="log"
         "squared" is (P(Y=1|x) - y)^2, for two classes; not convex, so the minimum may be a local one.
     reference : {"last"}, optional
-        For more than two classes: give the last one the score 0 and weights to the others only, as 000 eq. 6.7
+        For more than two classes: give the last one the score 0 and weights to the others only, as Li eq. 6.7
         does; `coef_[-1]` is zero.
     eta : float, optional
-        "gd", "sgd": fixed step, times the gradient summed over the rows of a move (001 eq. 2.20, 2.21). By
-        default a line search, or for "sgd" a rate that falls.
+        "gd", "sgd": fixed step, times the gradient summed over the rows of a move (Machine Learning in
+        Depth eq. 2.20, 2.21). By default a line search, or for "sgd" a rate that falls.
     batch_size : int, default=1
         "sgd": rows in one move.
     shuffle : bool, default=True
@@ -513,7 +513,9 @@ def minimise(
 
 
 def logistic_newton_step(X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, l2: float = 0.0) -> np.ndarray:
-    """One Newton step of logistic regression for two classes, in plain form (004 eq. 3.27-3.31, 002 eq. 1.21).
+    """One Newton step of logistic regression for two classes, in plain form.
+
+    Studies ML eq. 3.27-3.31, watermelon notes eq. 1.21.
 
     It is one pass of iteratively reweighted least squares: H = X'DX with D = diag(p (1 - p)). `LogisticRegression`
     with solver="newton" takes the same steps and halves one that does not lower the objective.

@@ -35,7 +35,7 @@ POLISHED = 200  # parameters up to which the last fit ends with a few Newton ste
     model="as LogisticRegression",
     strategy="regularised maximum likelihood; C and l1_ratio by the best mean score of held-out folds",
     algorithms="the solvers of LogisticRegression along a path of C, each starting from the last",
-    texts=["000 ch. 1, sec. 1.5", "000 ch. 6", "001 ch. 2, sec. 2.1"],
+    texts=["Li ch. 1, sec. 1.5", "Li ch. 6", "Machine Learning in Depth ch. 2, sec. 2.1"],
     peers=["sklearn.linear_model.LogisticRegressionCV"],
 )
 class LogisticRegressionCV(LogisticRegression):

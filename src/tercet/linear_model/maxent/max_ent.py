@@ -45,7 +45,7 @@ from tercet.optimize import iterative_scaling, minimize
         "dfp": "DFP",
         "bfgs": "BFGS",
     },
-    texts=["000 ch. 6, Def 6.3, Alg 6.1, 6.2", "001 ch. 6"],
+    texts=["Li ch. 6, Def 6.3, Alg 6.1, 6.2", "Machine Learning in Depth ch. 6"],
     peers=["nltk MaxentClassifier", "sklearn.linear_model.LogisticRegression"],
 )
 class MaxEnt(Classifier):
@@ -302,7 +302,7 @@ class MaxEnt(Classifier):
         return np.exp(self.predict_log_proba(X))
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Mean of log P(y|x) (000 eq. 6.26).
+        """Mean of log P(y|x) (Li eq. 6.26).
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class MaxEnt(Classifier):
         return float(np.average(log_p[np.arange(index.size), index], weights=weight))
 
     def dual_function(self, X: Any, y: Any, weights: Any = None) -> float:
-        """Ψ(w) = -H(P_w) + sum_i w_i (E_data(f_i) - E_w(f_i)), the Lagrangian at P_w (000 eq. 6.17, 6.20).
+        """Ψ(w) = -H(P_w) + sum_i w_i (E_data(f_i) - E_w(f_i)), the Lagrangian at P_w (Li eq. 6.17, 6.20).
 
         Parameters
         ----------
@@ -355,7 +355,7 @@ def scaling_update(
     *,
     method: Literal["iis", "gis"] = "iis",
 ) -> np.ndarray:
-    """One update of iterative scaling, in plain form: the weights w + δ (000 Alg 6.1).
+    """One update of iterative scaling, in plain form: the weights w + δ (Li Alg 6.1).
 
     `tercet.optimize.iterative_scaling` makes the same updates on sparse features of any size.
 

@@ -48,7 +48,7 @@ class MaximumEntropy:
     model="P(x) = exp(sum of w_i f_i(x)) / Z on a finite support",
     strategy="largest entropy H(P) with E_P(f_i) = c_i",
     algorithms="Newton's method on the dual function",
-    texts=["000 ch. 6, sec. 6.2, Ex 6.1, 6.2"],
+    texts=["Li ch. 6, sec. 6.2, Ex 6.1, 6.2"],
 )
 def max_entropy(
     support: Any, constraints: Sequence[tuple[Any, float]] = (), *, tol: float = 1e-10

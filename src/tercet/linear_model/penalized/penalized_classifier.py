@@ -34,7 +34,7 @@ SMOOTH = ("logistic", "squared_hinge", "modified_huber", "exponential")
         "admm": "alternating direction method of multipliers: proximal steps of the loss and of the penalty",
         "auto": "Newton where the loss is smooth and there is a penalty, ADMM elsewhere",
     },
-    texts=["002 ch. 4, eq. 4.33", "000 ch. 12, eq. 12.4"],
+    texts=["watermelon notes ch. 4, eq. 4.33", "Li ch. 12, eq. 12.4"],
     peers=["sklearn.linear_model.SGDClassifier", "skglm.GeneralizedLinearEstimator"],
 )
 class PenalizedClassifier(LinearClassifier):

@@ -49,7 +49,7 @@ RESIDUAL = (Huber, Quantile, EpsilonInsensitive, SquaredEpsilonInsensitive)  # l
         "proximal": "proximal gradient: soft or hard thresholding",
         "auto": "the best of these; linear programming or ADMM for the absolute loss",
     },
-    texts=["003 ch. 5, eq. 5-107 to 5-112"],
+    texts=["Pattern Recognition ch. 5, eq. 5-107 to 5-112"],
     peers=["skglm.GeneralizedLinearEstimator"],
 )
 class PenalizedRegressor(LinearRegressor):

@@ -20,7 +20,7 @@ from tercet.optimize.matching_pursuit import matching_pursuit
     model="f(x) = w·x + b with few w that are not zero",
     strategy="least squares with at most k non-zeros, or the fewest non-zeros with a residual of at most tol",
     algorithms="greedy: the column of the largest correlation with the residual, then least squares on all chosen",
-    texts=["002 ch. 10, eq. 10.15, 10.21"],
+    texts=["watermelon notes ch. 10, eq. 10.15, 10.21"],
     peers=["sklearn.linear_model.OrthogonalMatchingPursuit"],
 )
 class OrthogonalMatchingPursuit(LinearRegressor):

@@ -26,7 +26,7 @@ PREMATURE = (
     model="y ≈ Xw with few w that are not zero",
     strategy="min |y - Xw|² with at most k non-zeros, or the fewest non-zeros with |y - Xw|² <= tol",
     algorithms="greedy: the column of the largest correlation with the residual, then least squares on all chosen",
-    texts=["002 ch. 10, eq. 10.15, 10.21"],
+    texts=["watermelon notes ch. 10, eq. 10.15, 10.21"],
     peers=["sklearn.linear_model.orthogonal_mp"],
 )
 def orthogonal_mp(
@@ -103,7 +103,7 @@ def orthogonal_mp(
     model="y ≈ Xw with few w that are not zero",
     strategy="min |y - Xw|² with at most k non-zeros, or the fewest non-zeros with |y - Xw|² <= tol",
     algorithms="batch OMP: X'X once for all targets, and a Cholesky factor that grows by a row with each column",
-    texts=["002 ch. 10, eq. 10.15, 10.21"],
+    texts=["watermelon notes ch. 10, eq. 10.15, 10.21"],
     peers=["sklearn.linear_model.orthogonal_mp_gram"],
 )
 def orthogonal_mp_gram(

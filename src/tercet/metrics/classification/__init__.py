@@ -1,4 +1,4 @@
-"""Measures of classifiers: counts, curves over thresholds, costs and calibration (000 ch. 1; 004 ch. 2).
+"""Measures of classifiers: counts, curves over thresholds, costs and calibration (Li ch. 1; Studies ML ch. 2).
 
 What scikit-learn has and this adds nothing to (`f1_score`, `log_loss` ...) comes from `tercet.metrics`, too.
 """

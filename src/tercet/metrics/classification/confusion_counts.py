@@ -1,9 +1,9 @@
-"""Error rate, accuracy, precision, recall and F of the confusion counts (000 ch. 1.4, 1.8; 004 ch. 2.3).
+"""Error rate, accuracy, precision, recall and F of the confusion counts (Li ch. 1.4, 1.8; Studies ML ch. 2.3).
 
 The Chinese terms are not the same everywhere:
 
 ==============  =================  ===============  ====================  =============================
-measure         text 000           text 004         the Watermelon Book   scikit-learn's users
+measure         Li           Studies ML         the Watermelon Book   scikit-learn's users
 ==============  =================  ===============  ====================  =============================
 accuracy        精确率             精度             精度                  准确率
 precision       准确率                              查准率                精确率
@@ -44,7 +44,7 @@ class ConfusionCounts(NamedTuple):
 
     @property
     def accuracy(self) -> float:
-        """Share of rows that are right (1.21): 精确率 in text 000, 精度 in text 004."""
+        """Share of rows that are right (1.21): 精确率 in Li, 精度 in Studies ML."""
         return _ratio(self.tp + self.tn, sum(self), "accuracy", "no rows")
 
     @property
@@ -54,7 +54,7 @@ class ConfusionCounts(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """TP / (TP + FP) (1.41): 准确率 in text 000, 查准率 elsewhere."""
+        """TP / (TP + FP) (1.41): 准确率 in Li, 查准率 elsewhere."""
         return _ratio(self.tp, self.tp + self.fp, "precision", "no predicted positives")
 
     @property
@@ -88,7 +88,7 @@ class ConfusionCounts(NamedTuple):
     zh="混淆矩阵的四种计数、准确率（查准率）、召回率（查全率）与 F1 值",
     task="evaluation",
     model="P = TP/(TP + FP), R = TP/(TP + FN), 2/F₁ = 1/P + 1/R, F₁ = 2TP/(2TP + FP + FN)",
-    texts=["000 ch. 1, eq. 1.41-1.44"],
+    texts=["Li ch. 1, eq. 1.41-1.44"],
     peers=["sklearn.metrics.precision_recall_fscore_support", "sklearn.metrics.confusion_matrix"],
 )
 def confusion_counts(
@@ -136,7 +136,7 @@ def confusion_counts(
     zh="误差率（错误率）与精确率（精度）",
     task="evaluation",
     model="e = (1/N) Σ I(yᵢ ≠ f(xᵢ)), accuracy = 1 - e",
-    texts=["000 ch. 1, eq. 1.20, 1.21", "004 ch. 2, eq. 2.4, 2.5"],
+    texts=["Li ch. 1, eq. 1.20, 1.21", "Studies ML ch. 2, eq. 2.4, 2.5"],
     peers=["sklearn.metrics.zero_one_loss", "sklearn.metrics.accuracy_score"],
 )
 def error_rate(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:

@@ -28,7 +28,7 @@ def precision_recall_curve(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Precision and recall for every threshold.
 
-    The Watermelon Book calls them 查准率 and 查全率; in text 000 they are 准确率 and 召回率.
+    The Watermelon Book calls them 查准率 and 查全率; in Li they are 准确率 and 召回率.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def confusion_matrix_at_thresholds(
     zh="ROC 曲线（受试者工作特征曲线）",
     task="evaluation",
     model="TPR = TP/(TP + FN) over FPR = FP/(TN + FP), for every threshold",
-    texts=["003 ch. 5, 5.4.4"],
+    texts=["Pattern Recognition ch. 5, 5.4.4"],
     peers=["sklearn.metrics.roc_curve"],
 )
 def roc_curve(
@@ -121,7 +121,7 @@ def roc_points(
     zh="ROC 曲线下面积 AUC",
     task="evaluation",
     model="AUC = P(f(x⁺) > f(x⁻)) + ½ P(f(x⁺) = f(x⁻)) = 1 - rank loss",
-    texts=["003 ch. 5, 5.4.4"],
+    texts=["Pattern Recognition ch. 5, 5.4.4"],
     peers=["sklearn.metrics.roc_auc_score"],
 )
 def roc_auc_score(

@@ -25,7 +25,7 @@ class ThresholdChoice(NamedTuple):
     task="evaluation",
     model="positive iff p ≥ (c_FP - c_TN) / (c_FP - c_TN + c_FN - c_TP)",
     strategy="least expected cost under the true probabilities",
-    texts=["002 ch. 1, eq. 1.30, 1.31"],
+    texts=["watermelon notes ch. 1, eq. 1.30, 1.31"],
     peers=["sklearn.model_selection.FixedThresholdClassifier"],
 )
 def bayes_threshold(cost: Any) -> float:

@@ -1,4 +1,4 @@
-"""Measures of clusters and partitions (000 ch. 14.1; 002 ch. 7.2).
+"""Measures of clusters and partitions (Li ch. 14.1; watermelon notes ch. 7.2).
 
 `contingency`, `agreement` and `mutual_information` compare two partitions of the same rows; `separation` judges one
 by the distances of its rows; `clusters` says what a cluster is and how far two of them are apart.

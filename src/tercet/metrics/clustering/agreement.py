@@ -1,4 +1,7 @@
-"""Agreement of two partitions by pairs of rows: Rand, Jaccard, Fowlkes-Mallows, purity (002 ch. 7.2)."""
+"""Agreement of two partitions by pairs of rows: Rand, Jaccard, Fowlkes-Mallows, purity.
+
+Watermelon notes ch. 7.2.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class PairCounts(NamedTuple):
     zh="样本对计数",
     task="clustering",
     model="a = |SS|, b = |SD|, c = |DS|, d = |DD|, a + b + c + d = m(m - 1)/2",
-    texts=["002 ch. 7, eq. 7.1"],
+    texts=["watermelon notes ch. 7, eq. 7.1"],
     peers=["sklearn.metrics.cluster.pair_confusion_matrix"],
 )
 def pair_counts(labels: Any, reference: Any) -> PairCounts:
@@ -86,7 +89,7 @@ def pair_confusion_matrix(labels_true: Any, labels_pred: Any) -> np.ndarray:
     zh="Rand 指数",
     task="clustering",
     model="RI = 2(a + d) / (m(m - 1))",
-    texts=["002 ch. 7, eq. 7.4"],
+    texts=["watermelon notes ch. 7, eq. 7.4"],
     peers=["sklearn.metrics.rand_score"],
 )
 def rand_score(labels_true: Any, labels_pred: Any) -> float:
@@ -138,7 +141,7 @@ def adjusted_rand_score(labels_true: Any, labels_pred: Any) -> float:
     zh="Fowlkes-Mallows 指数",
     task="clustering",
     model="FMI = √(a/(a + b) · a/(a + c))",
-    texts=["002 ch. 7, eq. 7.3"],
+    texts=["watermelon notes ch. 7, eq. 7.3"],
     peers=["sklearn.metrics.fowlkes_mallows_score"],
 )
 def fowlkes_mallows_score(labels_true: Any, labels_pred: Any) -> float:
@@ -166,7 +169,7 @@ def fowlkes_mallows_score(labels_true: Any, labels_pred: Any) -> float:
     zh="Jaccard 系数（样本对）",
     task="clustering",
     model="JC = a / (a + b + c)",
-    texts=["002 ch. 7, eq. 7.2"],
+    texts=["watermelon notes ch. 7, eq. 7.2"],
 )
 def pair_jaccard_score(labels_true: Any, labels_pred: Any) -> float:
     """Jaccard coefficient of pairs: of those together in one of two partitions, the share that is in both.

@@ -1,4 +1,4 @@
-"""What a cluster is, its centre, diameter and scatter, and the distance of two of them (000 ch. 14.1)."""
+"""What a cluster is, its centre, diameter and scatter, and the distance of two of them (Li ch. 14.1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINKAGES = ("single", "complete", "average", "centroid", "ward", "hausdorff")
     zh="类的定义（四种）",
     task="clustering",
     model="a set G whose distances are bounded: each, the nearest, the mean of each row, or the mean of all",
-    texts=["000 ch. 14, Def. 14.5-14.8"],
+    texts=["Li ch. 14, Def. 14.5-14.8"],
 )
 def is_cluster(
     X: Any,
@@ -121,7 +121,7 @@ def cluster_center(X: Any) -> np.ndarray:
     zh="类的直径",
     task="clustering",
     model="D_G = max_{x_i, x_j ∈ G} d_ij",
-    texts=["000 ch. 14, eq. 14.11", "002 ch. 7, eq. 7.6"],
+    texts=["Li ch. 14, eq. 14.11", "watermelon notes ch. 7, eq. 7.6"],
 )
 def cluster_diameter(X: Any, *, metric: Any = "euclidean", **options: Any) -> float:
     """Diameter of a cluster: the largest distance of two of its rows; 0 for a single row.
@@ -186,7 +186,7 @@ def cluster_covariance(X: Any) -> np.ndarray:
         "ward": "growth of the sum of squares",
         "hausdorff": "largest distance of a row from the nearest row of the other cluster",
     },
-    texts=["000 ch. 14, eq. 14.14-14.17", "002 ch. 7, eq. 7.7-7.8"],
+    texts=["Li ch. 14, eq. 14.14-14.17", "watermelon notes ch. 7, eq. 7.7-7.8"],
     peers=["scipy.spatial.distance.directed_hausdorff"],
 )
 def cluster_distance(

@@ -1,4 +1,7 @@
-"""How compact clusters are and how far apart: silhouette, Davies-Bouldin, Dunn, Calinski-Harabasz (002 ch. 7.2)."""
+"""How compact clusters are and how far apart: silhouette, Davies-Bouldin, Dunn, Calinski-Harabasz.
+
+Watermelon notes ch. 7.2.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +125,7 @@ def silhouette_score(
     zh="DB 指数",
     task="clustering",
     model="DBI = (1/k) Σ_i max_{j≠i} (avg(C_i) + avg(C_j)) / d_cen(C_i, C_j)",
-    texts=["002 ch. 7, eq. 7.9"],
+    texts=["watermelon notes ch. 7, eq. 7.9"],
     peers=["sklearn.metrics.davies_bouldin_score"],
 )
 def davies_bouldin_score(
@@ -181,7 +184,7 @@ def davies_bouldin_score(
     zh="Dunn 指数",
     task="clustering",
     model="DI = min_{i≠j} d_min(C_i, C_j) / max_l diam(C_l)",
-    texts=["002 ch. 7, eq. 7.10"],
+    texts=["watermelon notes ch. 7, eq. 7.10"],
 )
 def dunn_index(
     X: Any, labels: Any, *, metric: Any = "euclidean", n_jobs: int | None = None, **kwds: Any

@@ -1,4 +1,4 @@
-"""Distances between rows (000 ch. 3.2, 14.1; 002 ch. 7.3).
+"""Distances between rows (Li ch. 3.2, 14.1; watermelon notes ch. 7.3).
 
 Functions of two vectors take arrays that NumPy can broadcast and measure along the last axis;
 `pairwise_distances` measures every row of one table against every row of another. Cosine and correlation are

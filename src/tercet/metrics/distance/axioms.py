@@ -23,7 +23,7 @@ class MetricAxioms(NamedTuple):
     zh="距离度量的基本性质",
     task="distance",
     model="d(x, z) >= 0, d(x, x) = 0, d(x, z) = d(z, x), d(x, z) <= d(x, y) + d(y, z)",
-    texts=["002 ch. 7, 7.3"],
+    texts=["watermelon notes ch. 7, 7.3"],
 )
 def metric_axioms(D: Any, *, tol: float = 1e-9) -> MetricAxioms:
     """Whether distances of all pairs of points are not negative, zero for each itself, symmetric, and triangular.

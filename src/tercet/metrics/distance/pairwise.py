@@ -46,7 +46,7 @@ BLOCK = 256  # rows of one task
     zh="距离矩阵",
     task="distance",
     model="D_ij = d(x_i, z_j)",
-    texts=["000 ch. 3, 3.2.2", "000 ch. 14, 14.1.1"],
+    texts=["Li ch. 3, 3.2.2", "Li ch. 14, 14.1.1"],
     peers=["scipy.spatial.distance.cdist", "sklearn.metrics.pairwise_distances"],
 )
 def pairwise_distances(

@@ -19,7 +19,7 @@ from tercet.metrics.distance.vectors import check_p, check_weights
     zh="VDM 距离",
     task="distance",
     model="VDM_p(a, b) = Σ_i |m_{u,a,i} / m_{u,a} - m_{u,b,i} / m_{u,b}|^p over the clusters i",
-    texts=["002 ch. 7, eq. 7.14"],
+    texts=["watermelon notes ch. 7, eq. 7.14"],
 )
 def vdm(
     values: Sequence[Any],
@@ -76,7 +76,7 @@ def vdm(
     zh="MinkovDM 混合距离",
     task="distance",
     model="(Σ_{ordered} w_u |x_u - z_u|^p + Σ_{unordered} w_u VDM_p(x_u, z_u))^(1/p)",
-    texts=["002 ch. 7, eq. 7.15"],
+    texts=["watermelon notes ch. 7, eq. 7.15"],
 )
 class MinkovDM:
     """Distance between rows of numbers and of categories: Minkowski's for the numbers, VDM for the rest.

@@ -14,7 +14,7 @@ from tercet.core.catalog import method
     zh="闵可夫斯基距离（L_p 距离）",
     task="distance",
     model="L_p(x, z) = (Σ_l w_l |x_l - z_l|^p)^(1/p), p >= 1",
-    texts=["000 ch. 3, eq. 3.2", "000 ch. 14, eq. 14.2", "002 ch. 7, eq. 7.11"],
+    texts=["Li ch. 3, eq. 3.2", "Li ch. 14, eq. 14.2", "watermelon notes ch. 7, eq. 7.11"],
     peers=["scipy.spatial.distance.minkowski"],
 )
 def minkowski(x: ArrayLike, z: ArrayLike, p: float = 2, w: ArrayLike | None = None) -> np.ndarray:
@@ -48,7 +48,7 @@ def minkowski(x: ArrayLike, z: ArrayLike, p: float = 2, w: ArrayLike | None = No
     zh="欧氏距离",
     task="distance",
     model="L_2(x, z) = √Σ_l (x_l - z_l)²",
-    texts=["000 ch. 3, eq. 3.3", "000 ch. 14, eq. 14.3", "002 ch. 7, eq. 7.12"],
+    texts=["Li ch. 3, eq. 3.3", "Li ch. 14, eq. 14.3", "watermelon notes ch. 7, eq. 7.12"],
     peers=["scipy.spatial.distance.euclidean"],
 )
 def euclidean(x: ArrayLike, z: ArrayLike, w: ArrayLike | None = None) -> np.ndarray:
@@ -66,7 +66,7 @@ def euclidean(x: ArrayLike, z: ArrayLike, w: ArrayLike | None = None) -> np.ndar
     zh="欧氏距离平方",
     task="distance",
     model="Σ_l (x_l - z_l)²",
-    texts=["000 ch. 14, eq. 14.18"],
+    texts=["Li ch. 14, eq. 14.18"],
     peers=["scipy.spatial.distance.sqeuclidean"],
 )
 def squared_euclidean(x: ArrayLike, z: ArrayLike) -> np.ndarray:
@@ -86,7 +86,7 @@ def squared_euclidean(x: ArrayLike, z: ArrayLike) -> np.ndarray:
     zh="曼哈顿距离",
     task="distance",
     model="L_1(x, z) = Σ_l |x_l - z_l|",
-    texts=["000 ch. 3, eq. 3.4", "000 ch. 14, eq. 14.4", "002 ch. 7, eq. 7.13"],
+    texts=["Li ch. 3, eq. 3.4", "Li ch. 14, eq. 14.4", "watermelon notes ch. 7, eq. 7.13"],
     peers=["scipy.spatial.distance.cityblock"],
 )
 def manhattan(x: ArrayLike, z: ArrayLike, w: ArrayLike | None = None) -> np.ndarray:
@@ -104,7 +104,7 @@ def manhattan(x: ArrayLike, z: ArrayLike, w: ArrayLike | None = None) -> np.ndar
     zh="切比雪夫距离",
     task="distance",
     model="L_∞(x, z) = max_l |x_l - z_l|",
-    texts=["000 ch. 3, eq. 3.5", "000 ch. 14, eq. 14.5"],
+    texts=["Li ch. 3, eq. 3.5", "Li ch. 14, eq. 14.5"],
     peers=["scipy.spatial.distance.chebyshev"],
 )
 def chebyshev(x: ArrayLike, z: ArrayLike) -> np.ndarray:
@@ -122,7 +122,7 @@ def chebyshev(x: ArrayLike, z: ArrayLike) -> np.ndarray:
     zh="马哈拉诺比斯距离（马氏距离）",
     task="distance",
     model="√((x - z)ᵀ S⁻¹ (x - z)), S the covariance",
-    texts=["000 ch. 14, eq. 14.6", "002 ch. 8, eq. 8.26"],
+    texts=["Li ch. 14, eq. 14.6", "watermelon notes ch. 8, eq. 8.26"],
     peers=["scipy.spatial.distance.mahalanobis"],
 )
 def mahalanobis(
@@ -150,7 +150,7 @@ def mahalanobis(
     zh="余弦距离（1 减夹角余弦）",
     task="distance",
     model="1 - x·z / (|x| |z|)",
-    texts=["000 ch. 14, eq. 14.9"],
+    texts=["Li ch. 14, eq. 14.9"],
     peers=["scipy.spatial.distance.cosine"],
 )
 def cosine(x: ArrayLike, z: ArrayLike) -> np.ndarray:
@@ -171,7 +171,7 @@ def cosine(x: ArrayLike, z: ArrayLike) -> np.ndarray:
     zh="相关距离（1 减相关系数）",
     task="distance",
     model="1 - r(x, z), r the correlation of the two vectors' features",
-    texts=["000 ch. 14, eq. 14.8"],
+    texts=["Li ch. 14, eq. 14.8"],
     peers=["scipy.spatial.distance.correlation"],
 )
 def correlation(x: ArrayLike, z: ArrayLike, *, absolute: bool = False) -> np.ndarray:

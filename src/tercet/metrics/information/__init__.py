@@ -1,4 +1,4 @@
-"""Entropy, divergence and mutual information (000 ch. 5.2, 6.2, 28, app. E; 001 ch. 6.1).
+"""Entropy, divergence and mutual information (Li ch. 5.2, 6.2, 28, app. E; Machine Learning in Depth ch. 6.1).
 
 Functions that begin with a probability table take arrays that sum to 1 (``normalise=True`` divides counts
 by their sum); those that take ``labels`` count for themselves. Logarithms are natural unless ``base`` is

@@ -18,7 +18,7 @@ from tercet.metrics.information.entropies import distribution, unit
     zh="交叉熵",
     task="information",
     model="-Σ q log p",
-    texts=["000 app. F, eq. F.3", "000 ch. 23"],
+    texts=["Li app. F, eq. F.3", "Li ch. 23"],
     peers=["sklearn.metrics.log_loss"],
 )
 def cross_entropy(
@@ -39,7 +39,7 @@ def cross_entropy(
     zh="KL 散度",
     task="information",
     model="D(Q ‖ P) = Σ q log(q / p)",
-    texts=["000 app. E, eq. E.1, E.3"],
+    texts=["Li app. E, eq. E.1, E.3"],
     peers=["scipy.stats.entropy"],
 )
 def kl_divergence(
@@ -79,7 +79,7 @@ def kl_divergence(
     zh="JS 散度",
     task="information",
     model="JS(P ‖ Q) = D(P ‖ M)/2 + D(Q ‖ M)/2, M = (P + Q)/2",
-    texts=["000 ch. 28, eq. 28.8"],
+    texts=["Li ch. 28, eq. 28.8"],
     peers=["scipy.spatial.distance.jensenshannon"],
 )
 def js_divergence(
@@ -104,7 +104,7 @@ def js_divergence(
     zh="高斯分布的 KL 散度",
     task="information",
     model="D(N(μ_q, Σ_q) ‖ N(μ_p, Σ_p)), in closed form",
-    texts=["000 app. E, eq. E.2"],
+    texts=["Li app. E, eq. E.2"],
 )
 def kl_gaussian(mean_q: ArrayLike, cov_q: ArrayLike, mean_p: ArrayLike, cov_p: ArrayLike) -> float:
     """D(Q || P) of two Gaussians, given means and covariance matrices (or a mean and a variance).
@@ -134,7 +134,7 @@ def kl_gaussian(mean_q: ArrayLike, cov_q: ArrayLike, mean_p: ArrayLike, cov_p: A
     zh="狄利克雷分布的 KL 散度",
     task="information",
     model="D(Dir(α_q) ‖ Dir(α_p)), in closed form",
-    texts=["000 app. E, eq. E.2"],
+    texts=["Li app. E, eq. E.2"],
 )
 def kl_dirichlet(alpha_q: ArrayLike, alpha_p: ArrayLike) -> np.ndarray:
     """D(Q || P) of Dirichlet distributions, for each row of the parameters.
@@ -157,7 +157,7 @@ def kl_dirichlet(alpha_q: ArrayLike, alpha_p: ArrayLike) -> np.ndarray:
     zh="连续分布的 KL 散度",
     task="information",
     model="D(Q ‖ P) = ∫ q(x) log(q(x)/p(x)) dx",
-    texts=["000 app. E, eq. E.2"],
+    texts=["Li app. E, eq. E.2"],
 )
 def kl_density(
     log_q: Callable[[float], Any],

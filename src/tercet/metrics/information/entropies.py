@@ -14,7 +14,12 @@ from tercet.distributions import joint_table, marginal
     zh="熵",
     task="information",
     model="H(p) = -Σ p log p",
-    texts=["000 ch. 5, eq. 5.1-5.4", "000 ch. 6, eq. 6.9", "001 ch. 6, 6.1", "001 ch. 8, 8.1.2"],
+    texts=[
+        "Li ch. 5, eq. 5.1-5.4",
+        "Li ch. 6, eq. 6.9",
+        "Machine Learning in Depth ch. 6, 6.1",
+        "Machine Learning in Depth ch. 8, 8.1.2",
+    ],
     peers=["scipy.stats.entropy"],
 )
 def entropy(
@@ -42,7 +47,7 @@ def entropy(
     zh="联合熵",
     task="information",
     model="H(X, Y) = -Σ P(x, y) log P(x, y)",
-    texts=["001 ch. 8, 8.1.2"],
+    texts=["Machine Learning in Depth ch. 8, 8.1.2"],
 )
 def joint_entropy(joint: ArrayLike, *, base: float | None = None, normalise: bool = False) -> float:
     """Entropy of all variables of a joint table together, H(X, Y).
@@ -59,7 +64,7 @@ def joint_entropy(joint: ArrayLike, *, base: float | None = None, normalise: boo
     zh="条件熵",
     task="information",
     model="H(Y | X) = Σ P(x) H(Y | X = x)",
-    texts=["000 ch. 5, eq. 5.5", "000 ch. 6, eq. 6.13", "001 ch. 8, 8.1.2"],
+    texts=["Li ch. 5, eq. 5.5", "Li ch. 6, eq. 6.13", "Machine Learning in Depth ch. 8, 8.1.2"],
 )
 def conditional_entropy(
     joint: ArrayLike, given: int | tuple[int, ...] = 0, *, base: float | None = None, normalise: bool = False
@@ -81,7 +86,7 @@ def conditional_entropy(
     zh="互信息",
     task="information",
     model="I(X; Y) = H(Y) - H(Y | X)",
-    texts=["000 ch. 5, 5.2.2", "001 ch. 8, 8.1.2"],
+    texts=["Li ch. 5, 5.2.2", "Machine Learning in Depth ch. 8, 8.1.2"],
     peers=["sklearn.metrics.mutual_info_score"],
 )
 def mutual_information(joint: ArrayLike, *, base: float | None = None, normalise: bool = False) -> float:
@@ -103,7 +108,7 @@ def mutual_information(joint: ArrayLike, *, base: float | None = None, normalise
     zh="经验熵",
     task="information",
     model="H(D) = -Σ |C_k|/|D| log |C_k|/|D|",
-    texts=["000 ch. 5, eq. 5.7", "001 ch. 8, 8.1.2", "002 ch. 2, eq. 2.1"],
+    texts=["Li ch. 5, eq. 5.7", "Machine Learning in Depth ch. 8, 8.1.2", "watermelon notes ch. 2, eq. 2.1"],
 )
 def label_entropy(
     labels: ArrayLike, *, sample_weight: ArrayLike | None = None, base: float | None = None
@@ -122,7 +127,7 @@ def label_entropy(
     zh="经验条件熵",
     task="information",
     model="H(D | A) = Σ |D_i|/|D| H(D_i)",
-    texts=["000 ch. 5, eq. 5.8", "001 ch. 8, 8.1.2"],
+    texts=["Li ch. 5, eq. 5.8", "Machine Learning in Depth ch. 8, 8.1.2"],
 )
 def label_conditional_entropy(
     labels: ArrayLike,
@@ -146,7 +151,7 @@ def label_conditional_entropy(
     zh="信息增益",
     task="information",
     model="g(D, A) = H(D) - H(D | A)",
-    texts=["000 ch. 5, Alg 5.1", "001 ch. 8, 8.1.2", "002 ch. 2, eq. 2.2"],
+    texts=["Li ch. 5, Alg 5.1", "Machine Learning in Depth ch. 8, 8.1.2", "watermelon notes ch. 2, eq. 2.2"],
     peers=["sklearn.metrics.mutual_info_score"],
 )
 def information_gain(
@@ -170,7 +175,7 @@ def information_gain(
     zh="信息增益比",
     task="information",
     model="g_R(D, A) = g(D, A) / H_A(D)",
-    texts=["000 ch. 5, eq. 5.10", "001 ch. 8, 8.1.2", "002 ch. 2, eq. 2.4"],
+    texts=["Li ch. 5, eq. 5.10", "Machine Learning in Depth ch. 8, 8.1.2", "watermelon notes ch. 2, eq. 2.4"],
 )
 def information_gain_ratio(
     labels: ArrayLike, feature: ArrayLike, *, sample_weight: ArrayLike | None = None

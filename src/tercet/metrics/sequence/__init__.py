@@ -1,4 +1,4 @@
-"""Tagged sequences: phrases and tagging schemes, allowed transitions, scores (000 ch. 1.9)."""
+"""Tagged sequences: phrases and tagging schemes, allowed transitions, scores (Li ch. 1.9)."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
     iob1  (iob)    I begins and goes on; B only where a phrase follows another of its type at once
     ioe2, ioe1     the same from the other end, with E
     iobes (bioes, bilou, bmes)   B, I, E for the beginning, the inside and the end; S for a phrase of one word
-    be             B and E for the ends, BE for a phrase of one word, O for all else, also inside (000 ch. 1)
+    be             B and E for the ends, BE for a phrase of one word, O for all else, also inside (Li ch. 1)
 
 A tag is a letter, or a letter, a hyphen and the type of the phrase: B-PER. A phrase is (type, first, last), with
 both ends included, and the type "" where tags have none.
@@ -45,7 +45,7 @@ class Span(NamedTuple):
     zh="由标记序列得到短语",
     task="sequence labelling",
     model="tags B, I, E, S, O of single words → phrases (type, first, last)",
-    texts=["000 ch. 1, 1.9.2"],
+    texts=["Li ch. 1, 1.9.2"],
     peers=["seqeval.scheme"],
 )
 def tags_to_spans(tags: Sequence[Any], scheme: str | None = None, *, strict: bool = False) -> list[Span]:
@@ -156,7 +156,7 @@ def _spans_between_brackets(parts: list[tuple[str, str]], strict: bool) -> list[
     zh="由短语得到标记序列",
     task="sequence labelling",
     model="phrases (type, first, last) → tags B, I, E, S, O of single words",
-    texts=["000 ch. 1, 1.9.2"],
+    texts=["Li ch. 1, 1.9.2"],
 )
 def spans_to_tags(phrases: Iterable[tuple[str, int, int]], n: int, scheme: str = "iob2") -> list[str]:
     """The tags of a sequence of n words that mark given phrases: the inverse of `tags_to_spans`.
@@ -206,7 +206,7 @@ def convert_scheme(tags: Sequence[Any], to: str, scheme: str | None = None) -> l
     zh="合法标记转移",
     task="sequence labelling",
     model="which tags a sequence may begin and end with, and which may follow which",
-    texts=["000 ch. 1, 1.9.2"],
+    texts=["Li ch. 1, 1.9.2"],
 )
 def allowed_transitions(labels: Sequence[Any], scheme: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Transitions between tags that a scheme allows, for decoding that gives only well-formed phrases.

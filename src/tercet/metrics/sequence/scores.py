@@ -20,7 +20,7 @@ Tagged = Sequence[Sequence[Any]]
     zh="标注准确率",
     task="sequence labelling",
     model="the share of words whose tag is right",
-    texts=["000 ch. 1, 1.9.2"],
+    texts=["Li ch. 1, 1.9.2"],
     peers=["sklearn_crfsuite.metrics.flat_accuracy_score"],
 )
 def tag_accuracy(y_true: Tagged, y_pred: Tagged) -> float:
@@ -40,7 +40,7 @@ def tag_accuracy(y_true: Tagged, y_pred: Tagged) -> float:
     zh="整句准确率",
     task="sequence labelling",
     model="the share of sequences without a wrong tag",
-    texts=["000 ch. 1, 1.9.2"],
+    texts=["Li ch. 1, 1.9.2"],
     peers=["sklearn_crfsuite.metrics.sequence_accuracy_score"],
 )
 def sequence_accuracy(y_true: Tagged, y_pred: Tagged) -> float:
@@ -59,7 +59,7 @@ def sequence_accuracy(y_true: Tagged, y_pred: Tagged) -> float:
     zh="标记的精确率、召回率与 F1 值",
     task="sequence labelling",
     model="precision, recall and F1 of each tag, over all words",
-    texts=["000 ch. 1, 1.9.2"],
+    texts=["Li ch. 1, 1.9.2"],
     peers=["sklearn_crfsuite.metrics.flat_f1_score"],
 )
 def tag_scores(
@@ -101,7 +101,7 @@ def tag_scores(
     zh="短语的精确率、召回率与 F1 值",
     task="sequence labelling",
     model="precision, recall and F1 of whole phrases: right only with both ends and the type",
-    texts=["000 ch. 1, 1.9.2"],
+    texts=["Li ch. 1, 1.9.2"],
     peers=["seqeval.metrics.precision_recall_fscore_support"],
 )
 def span_scores(

@@ -28,7 +28,7 @@ from tercet.rules.logic.terms import as_term
     model="Horn clauses without function symbols: p(X) <- L_1 ∧ ... ∧ L_m, negation and recursion included",
     strategy="FOIL gain: t (log2(p1 / (p1 + n1)) - log2(p0 / (p0 + n0))); no clause takes more bits than it saves",
     algorithms="sequential covering; literals are added one by one, the largest gain first; post-pruning",
-    texts=["002 ch. 13, 13.4"],
+    texts=["watermelon notes ch. 13, 13.4"],
     peers=["Quinlan's FOIL 6", "Popper", "aleph"],
 )
 class FOIL(ClauseLearner):

@@ -28,7 +28,7 @@ from tercet.rules.logic.rlgg import FactIndex, determinate_clause
     model="Horn clauses whose literals are ij-determinate",
     strategy="clauses that cover the most positive examples and no more negatives than allowed",
     algorithms="relative least general generalisation of sampled pairs, extended greedily; reduction by negatives",
-    texts=["002 ch. 13, 13.5.1"],
+    texts=["watermelon notes ch. 13, 13.5.1"],
     peers=["Golem", "aleph"],
 )
 class Golem(ClauseLearner):

@@ -64,7 +64,7 @@ class Verdict:
     model="a hypothesis H of clauses with B ∧ H |= e for every positive e, and for no negative one",
     strategy="complete and consistent with the examples, given the background B",
     algorithms="entailment by SLD resolution with limits",
-    texts=["002 ch. 13, 13.5"],
+    texts=["watermelon notes ch. 13, 13.5"],
     peers=["Popper", "aleph"],
 )
 class ILPProblem(PublicPickle):

@@ -30,7 +30,7 @@ from tercet.rules.logic.terms import Term, Variable, fresh_names, term_variables
     task="inductive logic programming",
     model="p <- A, B and q <- A follow from p <- q, B and q <- A",
     algorithms="V operator: the body of one clause, up to a substitution, is replaced by its head in the other",
-    texts=["002 ch. 13, 13.5"],
+    texts=["watermelon notes ch. 13, 13.5"],
 )
 def absorption(clause: Any, other: Any) -> list[Clause]:
     """Absorption: clauses p <- q, B that resolve with q <- A to p <- A, B.
@@ -79,7 +79,7 @@ def absorption(clause: Any, other: Any) -> list[Clause]:
     task="inductive logic programming",
     model="p <- A, B and p <- A, q follow from q <- B and p <- A, q",
     algorithms="V operator: what one clause has in the place of a literal of the other defines that literal",
-    texts=["002 ch. 13, 13.5"],
+    texts=["watermelon notes ch. 13, 13.5"],
 )
 def identification(clause: Any, other: Any) -> list[Clause]:
     """Identification: clauses q <- B that resolve with p <- A, q to p <- A, B.
@@ -127,7 +127,7 @@ def identification(clause: Any, other: Any) -> list[Clause]:
     task="inductive logic programming",
     model="p <- A, B and p <- A, C follow from p <- A, q and q <- B and q <- C, with a new q",
     algorithms="W operator: what two clauses of one head do not share defines a new predicate",
-    texts=["002 ch. 13, 13.5"],
+    texts=["watermelon notes ch. 13, 13.5"],
 )
 def intra_construction(first: Any, second: Any, name: str | None = None) -> tuple[Clause, ...] | None:
     """Intra-construction: two clauses of one predicate, by way of a new predicate for where they differ.
@@ -179,7 +179,7 @@ def intra_construction(first: Any, second: Any, name: str | None = None) -> tupl
     task="inductive logic programming",
     model="p <- A, B and q <- A, C follow from p <- r, B and q <- r, C and r <- A, with a new r",
     algorithms="W operator: what two clauses share defines a new predicate",
-    texts=["002 ch. 13, 13.5"],
+    texts=["watermelon notes ch. 13, 13.5"],
 )
 def inter_construction(first: Any, second: Any, name: str | None = None) -> tuple[Clause, ...] | None:
     """Inter-construction: two clauses, by way of a new predicate for what their bodies share.

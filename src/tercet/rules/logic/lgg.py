@@ -21,7 +21,7 @@ MAX_LITERALS = 100_000
     model="the most specific expression of which both are instances; of clauses, that subsumes both",
     strategy="least generalisation in the lattice of θ-subsumption",
     algorithms="Plotkin: same functor part by part, else a variable for each pair of terms; all pairs of literals",
-    texts=["002 ch. 13, 13.5.1"],
+    texts=["watermelon notes ch. 13, 13.5.1"],
 )
 def lgg(*expressions: Any, max_literals: int = MAX_LITERALS) -> Any:
     """Least general generalisation of terms, of literals or of clauses.

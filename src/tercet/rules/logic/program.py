@@ -31,7 +31,7 @@ MAX_INFERENCES = 10_000_000
     model="Horn clauses; a goal holds if it can be resolved away",
     strategy="a proof: a sequence of resolution steps that ends in the empty goal",
     algorithms="SLD resolution: first literal, clauses in order, backtracking; negation as failure",
-    texts=["002 ch. 13, 13.4"],
+    texts=["watermelon notes ch. 13, 13.4"],
     peers=["SWI-Prolog", "pyDatalog"],
 )
 class Program(Immutable):

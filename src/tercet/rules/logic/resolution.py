@@ -15,7 +15,7 @@ from tercet.rules.logic.unification import unify
     task="logic programming",
     model="(A ∨ L), (B ∨ ¬L') |- (A ∨ B)θ with Lθ = L'θ",
     algorithms="most general unifier of a head with a literal of a body, variables renamed apart",
-    texts=["002 ch. 13, 13.5"],
+    texts=["watermelon notes ch. 13, 13.5"],
 )
 def resolve(clause: Any, other: Any) -> list[Clause]:
     """All resolvents of a clause with another, whose head resolves a literal of the body of the first.

@@ -26,7 +26,7 @@ from tercet.rules.logic.terms import Term
         "all pairs": "of facts of one predicate (Plotkin)",
         "ij-determinate": "literals whose new terms at most j known ones determine, to depth i (Golem)",
     },
-    texts=["002 ch. 13, 13.5.1"],
+    texts=["watermelon notes ch. 13, 13.5.1"],
     peers=["Golem"],
 )
 def rlgg(

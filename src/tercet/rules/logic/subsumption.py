@@ -21,7 +21,7 @@ MAX_TRIES = 100_000
     task="logic programming",
     model="C subsumes D if Cθ ⊆ D for a substitution θ; then C implies D",
     algorithms="backtracking: fewest values first, arc consistency, parts that share no variable apart",
-    texts=["002 ch. 13, 13.4", "002 ch. 13, 13.5"],
+    texts=["watermelon notes ch. 13, 13.4", "watermelon notes ch. 13, 13.5"],
 )
 def subsumes(general: Any, specific: Any, *, max_tries: int = MAX_TRIES) -> Substitution | None:
     """Substitution θ under which every literal of one clause is one of another; None where there is none.
@@ -77,7 +77,7 @@ def equivalent(a: Any, b: Any) -> bool:
     task="logic programming",
     model="the smallest clause that subsumes C and that C subsumes; relative to facts B: Cθ ⊆ C ∪ B",
     algorithms="for each literal a substitution that maps the clause onto itself without it",
-    texts=["002 ch. 13, 13.5"],
+    texts=["watermelon notes ch. 13, 13.5"],
 )
 def reduce_clause(clause: Any, background: Any = (), *, max_tries: int = MAX_TRIES) -> Clause:
     """Smallest clause that is equivalent to a clause under θ-subsumption, also relative to known facts.

@@ -16,7 +16,7 @@ from tercet.rules.logic.terms import Compound, Term, Variable, as_term, replaced
     task="logic programming",
     model="θ with sθ = tθ, of which every other unifier is an instance",
     algorithms="Robinson: left to right, a variable takes the term on the other side unless it occurs in it",
-    texts=["002 ch. 13, 13.5"],
+    texts=["watermelon notes ch. 13, 13.5"],
 )
 def unify(s: Any, t: Any) -> Substitution | None:
     """Most general unifier of two terms or literals; None where there is none.

@@ -70,7 +70,7 @@ class ScalingObjective(Protocol):
         "iis-s": "algorithm S of improved iterative scaling",
         "iis-t": "algorithm T of improved iterative scaling",
     },
-    texts=["000 ch. 11, Alg 11.1", "000 ch. 11, eq. 11.36-11.48"],
+    texts=["Li ch. 11, Alg 11.1", "Li ch. 11, eq. 11.36-11.48"],
 )
 def crf_iterative_scaling(
     objective: ScalingObjective,

@@ -31,7 +31,7 @@ MOST_PATHS = 1_000_000  # that enumeration will go through
         "viterbi": "δ_i(l) = max over j of δ_{i-1}(j) + log M_i(j, l)",
         "enumeration": "all label sequences, for small cases",
     },
-    texts=["000 ch. 11, 11.2.4, 11.3, Alg 11.3", "000 ch. 11, eq. 11.21-11.33, 11.52-11.59"],
+    texts=["Li ch. 11, 11.2.4, 11.3, Alg 11.3", "Li ch. 11, eq. 11.21-11.33, 11.52-11.59"],
 )
 class MatrixCRF:
     """A linear chain given by its matrices: P(y|x) is the product of M_i(y_{i-1}, y_i) over Z(x).

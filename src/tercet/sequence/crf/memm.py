@@ -25,7 +25,7 @@ from tercet.sequence.crf.local_chain import LocalChain, LocalObjective
     model="P(y|x) = Π_t exp(w[x_t, y_t] + u[y_t-1, y_t]) / Z(x_t, y_t-1)",
     strategy="largest conditional likelihood of each label given the one before it, with L1 and L2 penalties",
     algorithms="L-BFGS on the labels of the data; OWL-QN with an L1 penalty",
-    texts=["000 ch. 11"],
+    texts=["Li ch. 11"],
     peers=["nltk.classify.MaxentClassifier"],
 )
 class MEMM(TokenEstimator):

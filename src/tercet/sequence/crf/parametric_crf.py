@@ -36,7 +36,7 @@ Algorithm = Literal["lbfgs", "gd", "newton", "newton-cg", "dfp", "bfgs", "iis", 
         "iis-s": "algorithm S of improved iterative scaling",
         "iis-t": "algorithm T of improved iterative scaling",
     },
-    texts=["000 ch. 11, 11.2.2, 11.2.3, Alg 11.1, 11.2", "002 ch. 12, 12.4"],
+    texts=["Li ch. 11, 11.2.2, 11.2.3, Alg 11.1, 11.2", "watermelon notes ch. 12, 12.4"],
 )
 class ParametricCRF:
     """A linear-chain conditional random field of feature functions: P(y|x) = exp(w·F(y, x)) / Z(x).
@@ -44,7 +44,8 @@ class ParametricCRF:
     w·F(y, x) is the sum over all positions i of λ_k t_k(y_{i-1}, y_i, x, i) and μ_l s_l(y_i, x, i). The functions
     may look at all of x. i counts from 0, so that x[i] is what y_i labels. The functions are called for every
     position and every pair of labels: this is the text's model as it stands, for small cases and for study; `CRF`
-    is the one for data. (Text 002 writes t(y_{i+1}, y_i, x, i): here `lambda a, b, x, i: t(b, a, x, i - 1)`.)
+    is the one for data. (The watermelon notes write t(y_{i+1}, y_i, x, i): here `lambda a, b, x, i: t(b, a, x,
+    i - 1)`.)
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from tercet.sequence.crf.learnable_sequences import learnable_of
     model="y = argmax over paths of Σ_t w[x_t, y_t] + u[y_t-1, y_t]",
     strategy="sum over the mistaken sequences of how much the best path's score exceeds that of the labels",
     algorithms="w += F(y, x) - F(best path, x) at each mistaken sequence; the mean of all w on the way",
-    texts=["000 ch. 2, Alg 2.1", "000 ch. 11"],
+    texts=["Li ch. 2, Alg 2.1", "Li ch. 11"],
     peers=["seqlearn.perceptron.StructuredPerceptron", "pycrfsuite.Trainer"],
 )
 class StructuredPerceptron(TokenEstimator):

@@ -62,7 +62,7 @@ class BestPath(NamedTuple):
     model="α_t(i) = P(o_1, ..., o_t, i_t = i | λ)",
     strategy="P(O | λ) = Σ_i α_T(i)",
     algorithms="α_{t+1}(i) = [Σ_j α_t(j) a_ji] b_i(o_{t+1}): N² T products instead of T N^T",
-    texts=["000 ch. 10, Alg 10.2, eq. 10.14-10.17"],
+    texts=["Li ch. 10, Alg 10.2, eq. 10.14-10.17"],
     peers=["hmmlearn"],
 )
 def forward(
@@ -123,7 +123,7 @@ def forward(
     model="β_t(i) = P(o_{t+1}, ..., o_T | i_t = i, λ)",
     strategy="P(O | λ) = Σ_i π_i b_i(o_1) β_1(i)",
     algorithms="β_t(i) = Σ_j a_ij b_j(o_{t+1}) β_{t+1}(j), from β_T = 1 back",
-    texts=["000 ch. 10, Alg 10.3, eq. 10.18-10.22"],
+    texts=["Li ch. 10, Alg 10.3, eq. 10.18-10.22"],
     peers=["hmmlearn"],
 )
 def backward(
@@ -181,7 +181,7 @@ def backward(
     model="γ_t(i) = P(i_t = i | O, λ), ξ_t(i, j) = P(i_t = i, i_{t+1} = j | O, λ)",
     strategy="expected visits Σ_t γ_t(i), departures Σ_{t<T} γ_t(i) and transitions Σ_t ξ_t(i, j)",
     algorithms="products of the forward and backward tables, divided by P(O | λ)",
-    texts=["000 ch. 10, eq. 10.23-10.29"],
+    texts=["Li ch. 10, eq. 10.23-10.29"],
     peers=["hmmlearn"],
 )
 def posteriors(
@@ -247,7 +247,7 @@ class HMMParameters(NamedTuple):
     model="P(O, I | λ) with hidden states I",
     strategy="the maximum of the Q function: expected log-likelihood of observations and states",
     algorithms="E: γ and ξ by the forward and backward algorithms; M: expected counts divided by their sums",
-    texts=["000 ch. 10, Alg 10.4, eq. 10.36-10.41"],
+    texts=["Li ch. 10, Alg 10.4, eq. 10.36-10.41"],
     peers=["hmmlearn"],
 )
 def baum_welch_step(
@@ -298,7 +298,7 @@ def baum_welch_step(
     model="δ_t(i) = max over i_1, ..., i_{t-1} of P(i_t = i, i_{t-1}, ..., i_1, o_t, ..., o_1 | λ)",
     strategy="the most likely path, P* = max_i δ_T(i)",
     algorithms="dynamic programming: δ_t(i) = max_j [δ_{t-1}(j) a_ji] b_i(o_t), Ψ_t(i) the best j, then back",
-    texts=["000 ch. 10, Alg 10.5, eq. 10.44-10.46"],
+    texts=["Li ch. 10, Alg 10.5, eq. 10.44-10.46"],
     peers=["hmmlearn"],
 )
 def viterbi(

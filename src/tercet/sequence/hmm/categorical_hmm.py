@@ -34,7 +34,7 @@ MOST_SYMBOLS = 10_000_000  # without n_features, a larger one is refused
         "viterbi": "the most likely path, by dynamic programming",
         "map": "the most likely state at each step",
     },
-    texts=["000 ch. 10, Alg 10.1-10.5", "000 ch. 12, Table 12.1", "002 ch. 12, eq. 12.1-12.4"],
+    texts=["Li ch. 10, Alg 10.1-10.5", "Li ch. 12, Table 12.1", "watermelon notes ch. 12, eq. 12.1-12.4"],
     peers=["hmmlearn.hmm.CategoricalHMM"],
 )
 class CategoricalHMM(HMM):

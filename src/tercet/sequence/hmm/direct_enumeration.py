@@ -23,7 +23,7 @@ MOST = 5_000_000  # states of all paths together
     model="P(O) = sum over all paths I of P(O, I)",
     strategy="exact values of a short sequence, to hold others against",
     algorithms="enumeration of all N^T paths",
-    texts=["000 ch. 10, sec. 10.2.1, eq. 10.10-10.13"],
+    texts=["Li ch. 10, sec. 10.2.1, eq. 10.10-10.13"],
 )
 class DirectEnumeration:
     """Probabilities of a chain by enumeration of all its paths.
@@ -167,7 +167,7 @@ class Q(NamedTuple):
     model="P(O, I) = pi_{i_1} b_{i_1}(o_1) a_{i_1 i_2} b_{i_2}(o_2) ...",
     strategy="expected log-likelihood of observations and states, given the observations and old parameters",
     algorithms="posteriors under the old parameters by forward and backward recursions",
-    texts=["000 ch. 10, sec. 10.3.2, eq. 10.33, 10.34"],
+    texts=["Li ch. 10, sec. 10.3.2, eq. 10.33, 10.34"],
 )
 def hmm_q(new: Any, old: Any, observations: Any, normalised: bool = True) -> Q:
     """Q function of a discrete hidden Markov model, with its terms for pi, A and B.

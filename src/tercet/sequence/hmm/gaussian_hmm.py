@@ -36,7 +36,7 @@ from tercet.sequence.hmm.real_emissions import RealEmissions, broadcast_prior, b
         "Baum-Welch": "EM: posteriors by the forward-backward algorithm, then weighted means and covariances",
         "counting": "means and covariances of the rows of each state, where all states are known",
     },
-    texts=["000 ch. 10, Alg 10.4"],
+    texts=["Li ch. 10, Alg 10.4"],
     peers=["hmmlearn.hmm.GaussianHMM"],
 )
 class GaussianHMM(HMM):

@@ -40,7 +40,7 @@ from tercet.sequence.hmm.real_emissions import (
     algorithms={
         "Baum-Welch": "EM: posteriors of states and components by the forward-backward algorithm, then the mixtures"
     },
-    texts=["000 ch. 10, Alg 10.4", "000 ch. 9, Alg 9.2"],
+    texts=["Li ch. 10, Alg 10.4", "Li ch. 9, Alg 9.2"],
     peers=["hmmlearn.hmm.GMMHMM"],
 )
 class GMMHMM(HMM):

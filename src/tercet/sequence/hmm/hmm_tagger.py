@@ -39,7 +39,7 @@ Counts = tuple[
         "viterbi": "the most probable sequence of labels",
         "map": "the most probable label of each symbol by itself",
     },
-    texts=["000 ch. 10, sec. 10.1.1, 10.3.1, eq. 10.30, 10.31"],
+    texts=["Li ch. 10, sec. 10.1.1, 10.3.1, eq. 10.30, 10.31"],
     peers=["nltk.tag.hmm.HiddenMarkovModelTagger"],
 )
 class HMMTagger(SequenceEstimator):

@@ -29,7 +29,7 @@ NO_ROWS = 1e-100  # a state of less weight has seen no rows
         "Baum-Welch": "EM: posteriors by the forward-backward algorithm, then weighted mean counts",
         "counting": "mean counts of the rows of each state, where all states are known",
     },
-    texts=["000 ch. 10, Alg 10.4"],
+    texts=["Li ch. 10, Alg 10.4"],
     peers=["hmmlearn.hmm.PoissonHMM"],
 )
 class PoissonHMM(HMM):

@@ -19,7 +19,7 @@ DOCUMENT = "-DOCSTART-"
     zh="CoNLL 格式读取",
     task="sequence labelling",
     model="lines of columns → sentences",
-    texts=["000 ch. 1, 1.9.2"],
+    texts=["Li ch. 1, 1.9.2"],
     peers=["nltk.corpus.reader.ConllCorpusReader"],
 )
 def read_conll(
@@ -76,7 +76,7 @@ def read_conll(
     zh="CoNLL 格式写出",
     task="sequence labelling",
     model="sentences → lines of columns",
-    texts=["000 ch. 1, 1.9.2"],
+    texts=["Li ch. 1, 1.9.2"],
 )
 def write_conll(
     target: Any, *columns: Sequence[Sequence[Any]], separator: str = " ", encoding: str = "utf-8"

@@ -104,7 +104,7 @@ def _features(
     zh="读取 CRFsuite 模型",
     task="sequence labelling",
     model="the text dump of a CRFsuite model → a fitted CRF",
-    texts=["000 ch. 11"],
+    texts=["Li ch. 11"],
     peers=["pycrfsuite.Tagger.dump"],
 )
 def read_crfsuite(source: Any, *, encoding: str = "utf-8") -> Any:

@@ -117,7 +117,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
     zh="特征模板",
     task="sequence labelling",
     model="f(y_i, x, i) = [the template's text at i is v, and y_i = l]",
-    texts=["000 ch. 11, 11.2.2"],
+    texts=["Li ch. 11, 11.2.2"],
     peers=["CRF++ template file"],
 )
 def apply_templates(templates: str | Sequence[str], X: Iterable[Any]) -> list[list[list[str]]]:

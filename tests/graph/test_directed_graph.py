@@ -6,6 +6,7 @@ import pickle
 import networkx
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 
@@ -100,7 +101,7 @@ def test_repeated_edges_count_and_networkx_weights():
         (np.zeros((0, 0)), {}, "no nodes"),
         ([], {}, "no nodes"),
         (np.ones(3), {}, "must be square"),
-        (np.full((2, 2), "a"), {}, "must be numbers; the matrix is of dtype"),
+        (np.full((4, 4), "a"), {}, "must be numbers; the matrix is of dtype"),
         (np.full((2, 2), 1j), {}, "must be numbers"),
         ([[1, 0], [1]], {}, "one length"),
         (A, {"nodes": ["a"]}, "each of 4 nodes; got 1 names"),
@@ -231,3 +232,66 @@ def test_walks_visit_nodes_in_their_shares():
     assert len(random_walk([(0, 1)], 10, start=0)) == 2
     with pytest.raises(ValueError, match="n_steps must be a whole number of at least 0; got -1"):
         random_walk(graph, -1)
+
+
+TRIPLES = [("a", "b", 1.0), ("b", "c", 2.0), ("c", "a", 4.0)]
+
+
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, lambda data: pl.DataFrame(data)])
+@pytest.mark.parametrize("ends", ["names", "numbers"])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_frame_of_edges_may_be_square(frame_of, ends, n):
+    edges = [*TRIPLES, ("a", "c", 8.0)][:n]
+    if ends == "numbers":
+        edges = [("abc".index(u), "abc".index(v), w) for u, v, w in edges]
+    wanted = DirectedGraph(edges)
+    source, target, weight = (list(column) for column in zip(*edges))
+    for names in (("source", "target", "weight"), ("From", "To", "cost"), ("src", "dst", "w")):
+        graph = DirectedGraph(frame_of(dict(zip(names, (source, target, weight)))))
+        assert graph.names == wanted.names
+        assert (graph.adjacency != wanted.adjacency).nnz == 0
+    # in another order, and among other columns
+    turned = DirectedGraph(frame_of({"weight": weight, "target": target, "source": source}))
+    assert (turned.adjacency != wanted.adjacency).nnz == 0
+    more = frame_of({"id": source, "target": target, "source": source, "weight": weight, "cost": weight})
+    assert (DirectedGraph(more).adjacency != wanted.adjacency).nnz == 0
+    assert (DirectedGraph(more, weight="cost").adjacency != wanted.adjacency).nnz == 0
+    unweighted = DirectedGraph(frame_of({"source": source, "target": target}))
+    assert unweighted.n_edges == n
+    assert not unweighted.is_weighted()
+
+
+def test_names_in_columns_are_edges_whatever_the_columns_are_called():
+    frame = pd.DataFrame(TRIPLES)
+    assert DirectedGraph(frame).nodes == ["a", "b", "c"]
+    assert DirectedGraph(frame).adjacency[2, 0] == 4.0
+    assert DirectedGraph(np.array(TRIPLES, dtype=object)).adjacency[2, 0] == 4.0
+    with pytest.raises(ValueError, match="edge weights must be numbers; the matrix is of dtype object"):
+        DirectedGraph(np.ones((3, 3), dtype=object))
+    assert DirectedGraph(np.array([["u", "v"], ["v", "u"]])).nodes == ["u", "v"]
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_small_square_frame_of_numbers_is_a_matrix_only_if_it_says_so(n):
+    A = np.arange(1, n * n + 1).reshape(n, n)
+    names = list("abc")[:n]
+    labelled = DirectedGraph(pd.DataFrame(A, columns=names, index=names))
+    assert labelled.nodes == names
+    np.testing.assert_array_equal(labelled.adjacency.toarray(), A)
+    called = ["source", "target", "weight"][:n]  # nodes may be called anything
+    graph = DirectedGraph(pd.DataFrame(A, columns=called, index=called))
+    np.testing.assert_array_equal(graph.adjacency.toarray(), A)
+    shares = DirectedGraph(pd.DataFrame(A / 7, columns=names))  # ends of edges are no fractions
+    np.testing.assert_array_equal(shares.adjacency.toarray(), A / 7)
+    for frame in (pd.DataFrame(A), pd.DataFrame(A, columns=names), pl.DataFrame(A, schema=names)):
+        with pytest.raises(ValueError, match=rf"graph: .* of shape \({n}, {n}\) .* may be .* source, target"):
+            DirectedGraph(frame)
+    np.testing.assert_array_equal(DirectedGraph(A, nodes=names).adjacency.toarray(), A)
+
+
+def test_larger_square_frames_are_matrices():
+    A = np.arange(16).reshape(4, 4)
+    for frame in (pd.DataFrame(A, columns=list("abcd")), pl.DataFrame(A, schema=list("abcd"))):
+        graph = DirectedGraph(frame)
+        assert graph.nodes == list("abcd")
+        np.testing.assert_array_equal(graph.adjacency.toarray(), A)

@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.callback import ProgressBar
@@ -17,6 +18,7 @@ from tercet.graph import (
     pagerank_iteration,
     pagerank_power,
     power_method,
+    random_walk,
     transition_matrix,
 )
 from tercet.graph._engine import in_edges, sweeps
@@ -310,3 +312,16 @@ def test_power_method():
         power_method(np.eye(2), [0, 0])
     with pytest.raises(ValueError, match="A must hold finite numbers"):
         power_method([[np.nan, 1], [1, 1]])
+
+
+def test_a_frame_of_three_weighted_edges_is_not_a_matrix():
+    edges = [(0, 1, 5.0), (1, 2, 1.0), (2, 0, 2.0)]
+    frame = pd.DataFrame(edges, columns=["source", "target", "weight"])
+    wanted = PageRank().fit(edges)
+    found = PageRank().fit(frame)
+    np.testing.assert_allclose(found.scores_, wanted.scores_)
+    assert found.nodes_ is None
+    np.testing.assert_array_equal(
+        transition_matrix(frame).toarray(), transition_matrix(DirectedGraph(edges)).toarray()
+    )
+    assert set(random_walk(frame, 5, start=0)) == {0, 1, 2}

@@ -36,16 +36,19 @@ class DirectedGraph(PublicPickle):
     Parameters
     ----------
     graph : sparse matrix, array, list of edges, dict, data frame or networkx graph
-        A square matrix is the adjacency matrix: entry (i, j) is the weight of the edge i -> j, 0 for none. A list
-        of lists is a matrix, too; a list of tuples holds edges, (source, target) or (source, target, weight), as
-        does an array of two or three columns. A dict has a list of targets, or a dict of targets to weights, for
-        each source. In an undirected networkx graph every edge goes both ways. An edge that is there twice counts
-        twice.
+        A square matrix of numbers is the adjacency matrix: entry (i, j) is the weight of the edge i -> j, 0 for
+        none. A list of lists is a matrix, too; a list of tuples holds edges, (source, target) or (source, target,
+        weight), as does an array of two or three columns that is not square. A data frame holds edges if it has
+        columns named source and target (or from and to, src and dst), or if it has two or three columns and is not
+        square; a square one whose index has the names of the columns is a matrix, and a small one that may be
+        either is refused. A dict has a list of targets, or a dict of targets to weights, for each source. In an
+        undirected networkx graph every edge goes both ways. An edge that is there twice counts twice.
     nodes : list, optional
         Names of all nodes, in order; those without an edge are known only by it. By default the nodes of the edges,
         sorted where they can be; 0, 1 ... for a matrix.
     weight : str, default="weight"
-        Attribute of a networkx edge that is its weight; 1 where an edge has none.
+        Attribute of a networkx edge that is its weight, 1 where an edge has none; or the column of a data frame of
+        edges with more than three columns.
 
     Attributes
     ----------

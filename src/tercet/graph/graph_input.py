@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import numbers
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ FORMS = (
     "tuples, a dict of nodes to targets, or a networkx graph"
 )
 BLOCK = 1 << 16  # weights that are looked at together
+SOURCES = ("source", "src", "from", "start")  # names of the columns of an edge list, in any case
+TARGETS = ("target", "dst", "dest", "destination", "to", "end")
 
 
 def read_graph(graph: Any, nodes: Any = None, weight: str = "weight") -> tuple[Any, list[Any] | None]:
@@ -28,7 +31,7 @@ def read_graph(graph: Any, nodes: Any = None, weight: str = "weight") -> tuple[A
     if hasattr(graph, "is_directed") and hasattr(graph, "adj"):
         return _of_networkx(graph, nodes, weight)
     if hasattr(graph, "columns") and hasattr(graph, "to_numpy"):
-        return _of_frame(graph, nodes)
+        return _of_frame(graph, nodes, weight)
     if isinstance(graph, Mapping):
         return _of_mapping(graph, nodes)
     if isinstance(graph, np.ndarray) or _is_nested_list(graph):
@@ -135,16 +138,57 @@ def _of_networkx(graph: Any, nodes: Any, weight: str) -> tuple[Any, list[Any] | 
     return _of_edges(edges, list(graph.nodes) if nodes is None else nodes)
 
 
-def _of_frame(frame: Any, nodes: Any) -> tuple[Any, list[Any] | None]:
-    """A square frame is an adjacency matrix, one of two or three columns an edge list."""
-    columns = list(frame.columns)
-    if frame.shape[0] == frame.shape[1]:
+def _of_frame(frame: Any, nodes: Any, weight: str) -> tuple[Any, list[Any] | None]:
+    """An edge list where columns are named source and target, or hold names; else a square frame is a matrix.
+
+    A frame of 2 or 3 rows and as many columns of numbers may be either: an index that is the columns' names makes
+    it a matrix, columns named source and target an edge list, and all else is refused.
+    """
+    columns, (n, width) = list(frame.columns), frame.shape
+    labels = list(frame.index) if hasattr(frame, "index") else None
+    square = n == width
+    if square and labels == columns and columns != list(range(width)):
         return adjacency_of_matrix(frame.to_numpy(), columns if nodes is None else nodes)
-    if len(columns) in (2, 3):
-        return _of_columns([frame[column].to_numpy() for column in columns], nodes)
-    raise ValueError(
-        f"graph: a data frame must be square, or have the columns source, target and weight; got {frame.shape}."
-    )
+    named = _named_columns(columns, weight)
+    if named:
+        return _of_columns([frame[column].to_numpy() for column in named], nodes)
+    if width not in (2, 3):
+        if square:
+            return adjacency_of_matrix(frame.to_numpy(), columns if nodes is None else nodes)
+        raise ValueError(
+            f"graph: a data frame must be square, or have the columns source, target and weight; got {frame.shape}."
+        )
+    found = [frame[column].to_numpy() for column in columns]
+    if square and all(map(_holds_numbers, found)):
+        ends = np.concatenate(found[:2]).astype(np.float64)
+        if (ends == np.floor(ends)).all():
+            raise ValueError(
+                f"graph: a data frame of shape {frame.shape} with the columns {columns} may be an adjacency matrix "
+                f"or a list of {n} edges. Name the columns source, target{' and weight' if width == 3 else ''} if "
+                "it has edges; if it is a matrix, give its index the names of the columns, or give "
+                "graph.to_numpy() with nodes."
+            )
+        return adjacency_of_matrix(frame.to_numpy(), columns if nodes is None else nodes)
+    return _of_columns(found, nodes)
+
+
+def _holds_numbers(values: np.ndarray) -> bool:
+    """Whether an array has numbers only, whatever its dtype."""
+    if values.dtype.kind == "O":
+        return all(isinstance(value, numbers.Number) for value in values.ravel())
+    return values.dtype.kind in "biufc"
+
+
+def _named_columns(columns: list[Any], weight: str) -> list[Any]:
+    """The columns source, target and, if there is one, weight of an edge list; none where they are not named so."""
+    lower = [str(column).lower() for column in columns]
+    ends = [[c for c, name in zip(columns, lower) if name in names] for names in (SOURCES, TARGETS)]
+    if [len(found) for found in ends] != [1, 1]:
+        return []
+    found = [ends[0][0], ends[1][0]]
+    others = [column for column in columns if column not in found]
+    weights = others if len(others) == 1 else [c for c in others if c == weight]
+    return [*found, *weights]
 
 
 def _of_mapping(graph: Mapping[Any, Any], nodes: Any) -> tuple[Any, list[Any] | None]:
@@ -164,12 +208,13 @@ def _of_mapping(graph: Mapping[Any, Any], nodes: Any) -> tuple[Any, list[Any] | 
 
 
 def _of_array(graph: Any, nodes: Any) -> tuple[Any, list[Any] | None]:
-    """A square array is an adjacency matrix, one of two or three columns an edge list."""
+    """A square array of numbers is an adjacency matrix; another one of two or three columns is an edge list."""
     try:
         array = np.asarray(graph)
     except ValueError:
         raise ValueError("graph: the rows of an adjacency matrix must have one length.") from None
-    if array.ndim == 2 and array.shape[0] != array.shape[1] and array.shape[1] in (2, 3):
+    narrow = array.ndim == 2 and array.shape[1] in (2, 3)
+    if narrow and (array.shape[0] != array.shape[1] or not _holds_numbers(array)):
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError("graph: an array of edges must hold finite numbers; it holds NaN or infinity.")
         ends = array[:, :2]
@@ -184,9 +229,9 @@ def _of_columns(columns: list[np.ndarray], nodes: Any) -> tuple[Any, list[Any] |
     ends = np.concatenate(columns[:2])
     if nodes is not None or ends.dtype.kind not in "iu" or not ends.size:
         return _of_edges(list(zip(*(column.tolist() for column in columns))), nodes)
-    numbers, index = np.unique(ends, return_inverse=True)
-    n, m = numbers.size, columns[0].size
-    names = None if numbers[0] == 0 and numbers[-1] == n - 1 else numbers.tolist()
+    found, index = np.unique(ends, return_inverse=True)
+    n, m = found.size, columns[0].size
+    names = None if found[0] == 0 and found[-1] == n - 1 else found.tolist()
     weights = columns[2] if len(columns) == 3 else None
     return edge_adjacency(index[:m], index[m:], weights, n, names), names
 

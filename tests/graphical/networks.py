@@ -13,6 +13,32 @@ SPRINKLER = {
     "W": (["S", "R"], [[[1.0, 0.0], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]]),
 }
 
+ASIA = {  # Lauritzen and Spiegelhalter (1988); "either" is a logical or
+    "asia": [0.01, 0.99],
+    "tub": (["asia"], [[0.05, 0.95], [0.01, 0.99]]),
+    "smoke": [0.5, 0.5],
+    "lung": (["smoke"], [[0.1, 0.9], [0.01, 0.99]]),
+    "bronc": (["smoke"], [[0.6, 0.4], [0.3, 0.7]]),
+    "either": (["lung", "tub"], [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]]),
+    "xray": (["either"], [[0.98, 0.02], [0.05, 0.95]]),
+    "dysp": (["bronc", "either"], [[[0.9, 0.1], [0.8, 0.2]], [[0.7, 0.3], [0.1, 0.9]]]),
+}
+
+
+def asia():
+    """The chest clinic network."""
+    return BayesianNetwork.from_tables(ASIA, ["yes", "no"])
+
+
+def xor_chain(n, noise=0.0, flip=0.3):
+    """x_i = x_i-1 xor n_i, but for a share `noise` of errors; x_0 is even, n_i is 1 with probability `flip`."""
+    table = [[[1 - noise, noise], [noise, 1 - noise]], [[noise, 1 - noise], [1 - noise, noise]]]
+    tables = {"x0": [0.5, 0.5]}
+    for i in range(1, n):
+        tables[f"n{i}"] = [1 - flip, flip]
+        tables[f"x{i}"] = ([f"x{i - 1}", f"n{i}"], table)
+    return BayesianNetwork.from_tables(tables)
+
 
 def random_network(seed, d=6, most=3, states=(2, 3), sharp=1.0, **parameters):
     """A network of random graph and tables."""

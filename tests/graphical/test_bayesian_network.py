@@ -1,6 +1,8 @@
 """Bayesian networks: graphs, parameters, EM, tables of rows, and bad input."""
 
+import gzip
 import itertools
+import re
 import sys
 
 import networkx
@@ -312,10 +314,108 @@ def test_bif_round_trip(tmp_path):
     for a, b in zip(again.tables_, network.tables_):
         np.testing.assert_allclose(a, b, rtol=1e-15)
     assert again.states_[0] == [str(state) for state in network.states_[0]]
-    odd = BayesianNetwork.from_tables({"两 个": [0.1, 0.9]}, ["a b", "c|d"])
-    assert read_bif(odd.to_bif()).states_ == [["a b", "c|d"]]
-    with pytest.raises(ValueError, match="no way to write"):
-        BayesianNetwork.from_tables({'a"b': [1.0]}).to_bif()
+    with pytest.raises(ValueError, match=r"Two names are the same in BIF.*\[1, '1'\]"):
+        BayesianNetwork.from_tables({"a": [0.1, 0.9]}, [1, "1"]).to_bif()
+
+
+ODD_NAMES = [
+    "两 个",
+    "a b",
+    "a_b",
+    'q"t',
+    "c|d",
+    "table",
+    "-1.5",
+    "0.5",
+    "1e-05",
+    "+3",
+    "n\nl",
+    "",
+    " ",
+    "a;}{",
+]
+
+
+def names_in(text):
+    """The names of variables and states of BIF text, and whether each is one that other programs read.
+
+    pgmpy takes away quotes and splits at blanks; pyAgrum takes identifiers and, for states, whole numbers.
+    """
+    words = {"network", "variable", "probability", "property", "type", "discrete", "default", "table"}
+    variables = re.findall(r"^variable (.*) \{$", text, re.MULTILINE)
+    states = [re.split(", ", own) for own in re.findall(r"\] \{ (.*) \};$", text, re.MULTILINE)]
+    identifier = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+    legal = all(identifier.fullmatch(name) and name not in words for name in variables)
+    for own in states:
+        legal &= all((identifier.fullmatch(s) and s not in words) or s.isdecimal() for s in own)
+        legal &= len(set(own)) == len(own)
+    return variables, states, legal and len(set(variables)) == len(variables) and text.isascii()
+
+
+def test_bif_of_intervals_has_names_that_other_programs_read():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a b": rng.normal(size=300), "c": rng.choice([-1.5, 2.0], 300)})
+    X["d"] = 2 * X["a b"] + 0.1 * rng.normal(size=300)
+    network = BayesianNetwork(n_bins=4).fit(X)
+    assert network.edges_  # intervals as conditions, too
+    text = network.to_bif()
+    variables, states, legal = names_in(text)
+    assert legal
+    assert variables == ["a_b", "c", "d"]
+    assert [re.sub(r"[0-9.]+", "n", s) for s in states[0]] == ["le_-n", "gt_-n_le_-n", "gt_-n_le_n", "gt_n"]
+    assert states[1] == ["s_-1.5", "2"]
+    again = read_bif(text)
+    assert again.nodes_ == network.nodes_
+    assert again.states_ == [[str(state) for state in known] for known in network.states_]
+    assert again.edges_ == network.edges_
+    assert all(np.allclose(a, b, rtol=1e-15) for a, b in zip(again.tables_, network.tables_))
+
+
+def test_bif_of_odd_names_is_legal_and_comes_back():
+    tables = {name: np.full(len(ODD_NAMES), 1 / len(ODD_NAMES)) for name in ODD_NAMES}
+    tables["last"] = (ODD_NAMES[:1], np.eye(len(ODD_NAMES)))
+    network = BayesianNetwork.from_tables(tables, ODD_NAMES)
+    text = network.to_bif()
+    assert names_in(text)[2]
+    again = read_bif(text)
+    assert again.nodes_ == network.nodes_
+    assert again.states_ == network.states_
+    assert again.edges_ == [("两 个", "last")]
+    numbered = BayesianNetwork(n_bins=3).fit(np.random.default_rng(0).normal(size=(50, 3)))
+    assert names_in(numbered.to_bif())[2]
+    assert read_bif(numbered.to_bif()).nodes_ == ["0", "1", "2"]
+    plain = BayesianNetwork.from_tables({"a-b.c_1": [0.5, 0.5]}, ["yes", 0]).to_bif()
+    assert "property" not in plain  # identifiers and whole numbers stay as they are
+
+
+def test_bif_properties_that_do_not_fit_are_said():
+    text = "variable a {\n type discrete [ 2 ] { x, y };\n property original_states = p;\n}\n"
+    with pytest.raises(ValueError, match="line 4: variable 'a' has not as many original_states as states"):
+        read_bif(text)
+    text = "variable %s { type discrete [ 1 ] { x }; property original_name = c; } probability ( %s ) { table 1; } "
+    with pytest.raises(ValueError, match="two variables have one original_name"):
+        read_bif(text % ("a", "a") + text % ("b", "b"))
+    text = "variable a { type discrete [ 2 ] { x, y }; property original_name = a%20b; }\n"
+    with pytest.raises(ValueError, match="line 2: The table of 'a b' must sum to 1"):
+        read_bif(text + "probability ( a ) { table 0.5, 0.6; }")
+
+
+def test_bif_files_may_be_packed(tmp_path):
+    network = random_network(3)
+    for name in ("net.bif.gz", "net.bif"):
+        network.to_bif(tmp_path / name)
+        assert read_bif(tmp_path / name).edges_ == network.edges_
+        assert read_bif(str(tmp_path / name)).nodes_ == network.nodes_
+    packed = (tmp_path / "net.bif.gz").read_bytes()
+    assert gzip.decompress(packed) == (tmp_path / "net.bif").read_bytes()
+    (tmp_path / "renamed.bif").write_bytes(packed)  # what is in a file decides, not its name
+    assert read_bif(tmp_path / "renamed.bif").nodes_ == network.nodes_
+    (tmp_path / "cut.bif.gz").write_bytes(packed[:-20])
+    with pytest.raises(ValueError, match=r"cut\.bif\.gz: the file cannot be unpacked by gzip"):
+        read_bif(tmp_path / "cut.bif.gz")
+    (tmp_path / "latin.bif").write_bytes("variable é {".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"latin\.bif: not BIF: .* not text in UTF-8; byte 9 is 0xe9"):
+        read_bif(tmp_path / "latin.bif")
 
 
 GOOD = """// a comment

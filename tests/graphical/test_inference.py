@@ -1,9 +1,11 @@
 """Every method of inference against the definition, on random networks and fields."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from tercet.graphical import (
     BayesianNetwork,
@@ -18,7 +20,7 @@ from tercet.graphical import (
     most_probable_explanation,
     variable_elimination,
 )
-from tests.graphical.networks import SPRINKLER, condition, joint_table, random_network
+from tests.graphical.networks import SPRINKLER, asia, condition, joint_table, random_network, xor_chain
 
 EXACT = ("enumeration", "variable_elimination", "junction_tree")
 
@@ -131,6 +133,122 @@ def test_sampling_comes_near():
     assert rows.mean(axis=0)[3] == pytest.approx(0.6471, abs=0.01)
 
 
+ASIA_QUESTIONS = [
+    ("lung", {"dysp": "yes"}),
+    ("lung", {"xray": "yes"}),
+    ("tub", {"either": "yes"}),
+    ("either", {"xray": "yes", "dysp": "no"}),
+    (["lung", "tub"], {"asia": "yes", "dysp": "yes"}),
+]
+
+
+@pytest.mark.parametrize(("variables", "evidence"), ASIA_QUESTIONS)
+def test_gibbs_draws_deterministic_nodes_together_with_their_parents(variables, evidence):
+    network = asia()
+    exact = network.query(variables, evidence).table
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed in range(5):
+            near = network.query(variables, evidence, method="gibbs", random_state=seed).table
+            np.testing.assert_allclose(near, exact, atol=0.025)
+
+
+def test_gibbs_on_asia_has_the_published_number():
+    assert asia().query("lung", {"dysp": "yes"})["yes"] == pytest.approx(0.1028, abs=5e-5)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3, 0.05])
+@pytest.mark.parametrize("n", [3, 6])
+def test_gibbs_with_variables_that_nearly_determine_each_other(n, noise):
+    network = xor_chain(n, noise)
+    for evidence in ({"x0": 0, f"x{n - 1}": 1}, {f"x{n - 1}": 1}):
+        exact = network.query(["n1", f"n{n - 1}"], evidence).table
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for seed in range(3):
+                near = gibbs_inference(network, ["n1", f"n{n - 1}"], evidence, random_state=seed).table
+                np.testing.assert_allclose(near, exact, atol=0.03)
+
+
+def test_gibbs_says_when_a_block_would_be_too_large():
+    network = xor_chain(40)
+    with pytest.warns(ConvergenceWarning, match=r"may not reach all states.* 77 variables .*'junction_tree'"):
+        near = gibbs_inference(network, ["n1"], {"x0": 0, "x39": 1}, random_state=0).table
+    np.testing.assert_allclose(near, [0.7, 0.3], atol=0.03)  # blocks that overlap still mix
+    # nothing of the chain below x2 has a part in the answer: no block, no warning
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        near = gibbs_inference(network, ["n1"], {"x2": 1}, random_state=0).table
+    np.testing.assert_allclose(near, network.query("n1", {"x2": 1}).table, atol=0.03)
+
+
+def test_gibbs_chains_that_disagree_are_said():
+    side = [(i, j) for i in range(6) for j in range(6)]
+    pairs = [((i, j), near) for i, j in side for near in ((i + 1, j), (i, j + 1)) if near in side]
+    cold = {pair: [[6.0, 1.0], [1.0, 6.0]] for pair in pairs}  # below the critical temperature: two phases
+    with pytest.warns(
+        ConvergenceWarning, match=r"disagree on how often \(0, 0\) is .: R-hat is .* at most 1\.1"
+    ):
+        gibbs_inference(MarkovRandomField(cold), [(0, 0)], n_samples=2000, burn_in=100, random_state=0)
+
+
+@pytest.mark.parametrize("sharp", [1.0, 0.3])
+def test_gibbs_on_ordinary_networks_is_right_and_does_not_warn(sharp):
+    for seed in range(6):
+        network = random_network(seed, d=8, sharp=sharp)
+        row = network.sample(1, random_state=seed)[0]
+        evidence = {"v6": row[6], "v7": row[7]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            near = network.query("v1", evidence, method="gibbs", random_state=seed).table
+        np.testing.assert_allclose(near, network.query("v1", evidence).table, atol=0.04)
+
+
+def test_gibbs_of_a_variable_with_very_many_children():
+    pairs = {("a", f"b{k}"): [[1e-3, 1.0], [1e-3, 1.0]] for k in range(300)}  # whose product would be 0
+    pairs["a", "b0"] = [[1e-3, 1.0], [2e-3, 1.0]]
+    near = gibbs_inference(pairs, ["a"], {f"b{k}": 0 for k in range(300)}, random_state=0).table
+    np.testing.assert_allclose(near, [1 / 3, 2 / 3], atol=0.02)
+    np.testing.assert_allclose(
+        gibbs_conditional(pairs, "a", {f"b{k}": 0 for k in range(300)}), [1 / 3, 2 / 3]
+    )
+    tables = {"a": [0.5, 0.5], **{f"b{k}": (["a"], [[1e-3, 0.999], [2e-3, 0.998]]) for k in range(300)}}
+    network = BayesianNetwork.from_tables(tables)
+    given = {f"b{k}": 0 for k in range(150)} | {f"b{k}": 1 for k in range(150, 300)}
+    assert gibbs_inference(network, ["a"], given, random_state=0)[1] == 1.0  # odds 2^150
+
+
+def test_gibbs_finds_a_start_that_random_states_do_not():
+    network = BayesianNetwork.from_tables(
+        {
+            **{f"a{k}": [1 - 1e-4, 1e-4] for k in range(4)},
+            **{f"b{k}": ([f"a{k}"], [[1.0, 0.0], [0.5, 0.5]]) for k in range(4)},
+        }
+    )
+    evidence = {f"b{k}": 1 for k in range(4)}
+    assert gibbs_inference(network, ["a0"], evidence, random_state=0)[1] == 1.0
+
+
+def test_likelihood_weighting_with_vanishing_weights_is_said():
+    tables = {"a": [1 - 1e-3, 1e-3], "b": (["a"], [[1 - 1e-7, 1e-7], [0.1, 0.9]])}
+    network = BayesianNetwork.from_tables(tables)
+    with pytest.warns(
+        ConvergenceWarning, match=r"effective sample size is \d+\.\d of 10000.*\['b'\].*n_samples"
+    ):
+        likelihood_weighting(network, "a", {"b": 1}, random_state=0)
+    tables["a"] = [1.0 - 1e-9, 1e-9]
+    tables["b"] = (["a"], [[1.0, 0.0], [0.1, 0.9]])
+    with pytest.raises(ValueError, match=r"none of n_samples=500 samples agrees with it\. Raise n_samples"):
+        likelihood_weighting(
+            BayesianNetwork.from_tables(tables), "a", {"b": 1}, n_samples=500, random_state=0
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in (1, 20, 10_000):  # few samples of equal weights are few, but not vanishing
+            likelihood_weighting(network, "b", n_samples=n, random_state=0)
+        likelihood_weighting(asia(), "lung", {"dysp": "yes"}, random_state=0)
+
+
 def test_gibbs_conditionals_are_those_of_the_blanket():
     network = BayesianNetwork.from_tables(SPRINKLER)
     assert gibbs_conditional(network, "C", {"S": 1, "R": 0})[1] == pytest.approx(1 / 21)
@@ -198,6 +316,7 @@ def test_wrong_questions_are_named():
         (lambda: belief_propagation(network, damping=1.0), "damping must be"),
         (lambda: belief_propagation(network, algorithm="mean"), "algorithm must be"),
         (lambda: gibbs_inference(network, "C", n_samples=0), "n_samples must be"),
+        (lambda: gibbs_inference(network, "C", n_chains=0), "n_chains must be"),
         (lambda: enumeration([1, 2], "C"), "model must be"),
         (lambda: likelihood_weighting({("a",): [1, 2]}, "a"), "no direction"),
     ):

@@ -4,6 +4,7 @@ import itertools
 from math import lgamma
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chi2_contingency
 
@@ -12,7 +13,7 @@ from tercet.graphical._engine import family_counts
 from tercet.graphical.structure.chow_liu import mutual_information
 from tercet.graphical.structure.network_score import FamilyScores
 from tercet.graphical.structure.pc_stable import independence_test
-from tests.graphical.networks import random_network
+from tests.graphical.networks import asia, random_network
 
 SEARCHES = ("hill-climbing", "tabu", "k2", "chow-liu", "exact", "pc")
 
@@ -215,6 +216,34 @@ def test_independence_tests_are_those_of_scipy():
     assert bits == pytest.approx(g2 / (2 * counts.sum()))
     assert p == same
     assert independence_test(np.zeros((2, 2, 2)))[1] == 1.0
+
+
+@pytest.mark.parametrize("test", ["g2", "chi2", "mutual-information"])
+def test_without_degrees_of_freedom_nothing_is_tested(test):
+    determined = np.array([[[8, 3], [0, 0]], [[0, 0], [2, 9]]])  # the condition is the first variable
+    statistic, p, freedom = independence_test(determined, test)
+    assert (statistic, freedom) == (0, 0)
+    assert np.isnan(p)
+    constant = np.array([[[8, 3], [0, 0]], [[4, 7], [0, 0]]])  # the first variable has one state in all rows
+    assert independence_test(constant, test) == (0, 1.0, 0)
+
+
+@pytest.mark.parametrize("test", ["g2", "chi2"])
+def test_pc_keeps_edges_of_a_node_that_others_determine(test):
+    truth = (
+        asia()
+    )  # lung and tub determine either, so that given both nothing can be tested about either and xray
+    X = pd.DataFrame(truth.sample(20_000, random_state=1), columns=truth.nodes_)
+    found = BayesianNetwork(algorithm="pc", test=test).fit(X)
+    edges = {frozenset(edge) for edge in found.edges_}
+    assert {frozenset(("either", "xray")), frozenset(("either", "dysp"))} <= edges
+    assert {frozenset(edge) for edge in truth.edges_} <= edges | {frozenset(("asia", "tub"))}  # 1 % in Asia
+    assert {("tub", "either"), ("lung", "either")} <= set(found.edges_)
+
+
+def test_pc_leaves_constant_columns_alone():
+    X = np.column_stack([collider(), np.ones(len(collider()))])
+    assert all(4 not in edge for edge in BayesianNetwork(algorithm="pc", level=0.01).fit(X).edges_)
 
 
 @pytest.mark.parametrize("test", ["g2", "chi2", "mutual-information"])

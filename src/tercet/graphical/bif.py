@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import math
 import re
+import zlib
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import quote, unquote
 
 import numpy as np
 
@@ -15,7 +19,18 @@ from tercet.core.catalog import method
 from tercet.graphical.bayesian_network import BayesianNetwork
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"\n]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+', re.DOTALL)
-PLAIN = re.compile(r"[A-Za-z0-9_.+-]+")
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+INTEGER = re.compile(r"[0-9]+")
+KEYWORDS = {"network", "variable", "probability", "property", "type", "discrete", "default", "table"}
+COMPARISONS = (
+    (r"\(\s*(\S+),\s*(\S+)\]", r"gt_\1_le_\2"),
+    ("<=", "le_"),
+    (">=", "ge_"),
+    ("<", "lt_"),
+    (">", "gt_"),
+)
+EMPTY = "%"  # an empty name in a property; no other name is escaped so
+GZIP = b"\x1f\x8b"  # the first bytes of a file packed by gzip
 
 
 @method(
@@ -31,7 +46,7 @@ def read_bif(source: str | PathLike) -> BayesianNetwork:
     Parameters
     ----------
     source : str or path
-        The text (anything with a brace in it), or the path of a file.
+        The text (anything with a brace in it), or the path of a file, which may be packed by gzip.
 
     Returns
     -------
@@ -40,7 +55,8 @@ def read_bif(source: str | PathLike) -> BayesianNetwork:
     Raises
     ------
     ValueError
-        With the number of the line, what was found, and what was expected there.
+        With the number of the line, what was found, and what was expected there; or with the name of a file that is
+        not text.
 
     Examples
     --------
@@ -54,7 +70,7 @@ def read_bif(source: str | PathLike) -> BayesianNetwork:
     """
     text, where = str(source), "BIF"
     if not isinstance(source, str) or "{" not in source:
-        where, text = str(source), Path(source).read_text(encoding="utf-8-sig")
+        where, text = str(source), _file_text(Path(source))
     reader = Reader(text, where)
     reader.read()
     return reader.network()
@@ -70,12 +86,17 @@ def read_bif(source: str | PathLike) -> BayesianNetwork:
 def write_bif(network: Any, path: str | PathLike | None = None) -> str:
     """A Bayesian network as BIF text; probabilities are written so that they are read back to the bit.
 
+    BIF names are identifiers: a letter or underscore, then letters, digits, underscores, points and hyphens. Other
+    names of variables and states, such as those of intervals, are written as identifiers that are like them
+    (`<= 0.5` as `le_0.5`, `(0.5, 2]` as `gt_0.5_le_2`), so that other programs can read the file; `read_bif`
+    restores the names from the properties `original_name` and `original_states`.
+
     Parameters
     ----------
     network : fitted BayesianNetwork
         The network.
     path : str or path, optional
-        A file to write to.
+        A file to write to; it is packed by gzip where its name ends in .gz.
 
     Returns
     -------
@@ -95,15 +116,16 @@ def write_bif(network: Any, path: str | PathLike | None = None) -> str:
     <BLANKLINE>
     """
     model = network.factor_model()
-    names = [_quoted(name) for name in model.names]
-    states = [[_quoted(state) for state in known] for known in model.states]
+    names = _identifiers(model.names, "x")
+    states = [_identifiers(known, "s", INTEGER) for known in model.states]
     lines = ["network unknown {", "}"]
-    for name, known in zip(names, states):
-        lines += [
-            f"variable {name} {{",
-            f"  type discrete [ {len(known)} ] {{ {', '.join(known)} }};",
-            "}",
-        ]
+    for name, own, known, original in zip(names, states, model.states, model.names):
+        lines += [f"variable {name} {{", f"  type discrete [ {len(own)} ] {{ {', '.join(own)} }};"]
+        if name != str(original):
+            lines.append(f"  property original_name = {_escaped(original)};")
+        if own != [str(state) for state in known]:
+            lines.append(f"  property original_states = {', '.join(map(_escaped, known))};")
+        lines.append("}")
     for k, (scope, table) in enumerate(model.factors):
         parents = scope[:-1]
         condition = f" | {', '.join(names[p] for p in parents)}" if parents else ""
@@ -114,8 +136,26 @@ def write_bif(network: Any, path: str | PathLike | None = None) -> str:
         lines.append("}")
     text = "\n".join(lines) + "\n"
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        packed = Path(path).suffix.lower() == ".gz"
+        Path(path).write_bytes(gzip.compress(text.encode(), mtime=0) if packed else text.encode())
     return text
+
+
+def _file_text(path: Path) -> str:
+    """The text of a file, unpacked if it is packed by gzip; an error that names the file if it is no text."""
+    data = path.read_bytes()
+    if data.startswith(GZIP):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"{path}: the file cannot be unpacked by gzip: {error}.") from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: not BIF: the file is not text in UTF-8; byte {error.start} is 0x{data[error.start]:02x}. A "
+            "packed file must be packed by gzip."
+        ) from None
 
 
 class Reader:
@@ -139,6 +179,8 @@ class Reader:
             )
         self.at = 0
         self.states: dict[str, list[str]] = {}
+        self.original_names: dict[str, str] = {}
+        self.original_states: dict[str, list[str]] = {}
         self.tables: dict[str, tuple[list[str], np.ndarray]] = {}
         self.lines: dict[str, int] = {}
 
@@ -160,14 +202,23 @@ class Reader:
                 raise ValueError(
                     f"{self.where}, line {self.lines[name]}: variable {name!r} has no probabilities."
                 )
-        states: Any = self.states
-        try:
-            return BayesianNetwork.from_tables({name: self.tables[name] for name in self.states}, states)
-        except ValueError as error:
-            found = re.search(r"table of '(.*?)' ", str(error))
-            line = (
-                f", line {self.lines['of ' + found[1]]}" if found and f"of {found[1]}" in self.lines else ""
+        shown = {name: self.original_names.get(name, name) for name in self.states}
+        if len(set(shown.values())) < len(shown):
+            raise ValueError(
+                f"{self.where}: two variables have one original_name among {list(shown.values())}."
             )
+        states: Any = {shown[name]: self.original_states.get(name, own) for name, own in self.states.items()}
+        tables: Any = {}
+        for name in self.states:
+            parents, table = self.tables[name]
+            tables[shown[name]] = [shown[parent] for parent in parents], table
+        try:
+            return BayesianNetwork.from_tables(tables, states)
+        except ValueError as error:
+            line = ""
+            for name, original in shown.items():
+                if f"table of {original!r} " in str(error):
+                    line = f", line {self.lines['of ' + name]}"
             raise ValueError(f"{self.where}{line}: {error}") from None
 
     def _network(self) -> None:
@@ -182,14 +233,27 @@ class Reader:
         self._expect("{")
         while (word := self._next("'type', 'property' or '}'")) != "}":
             if word == "property":
-                self._skip_to(";")
+                self._property(name)
             elif word == "type":
                 self._type(name)
             else:
                 self._fail("'type', 'property' or '}'", word)
         if name not in self.states:
             self._error(f"variable {name!r} has no type")
+        if len(self.original_states.get(name, self.states[name])) != len(self.states[name]):
+            self._error(f"variable {name!r} has not as many original_states as states")
         self.lines[name] = line
+
+    def _property(self, name: str) -> None:
+        """Names as they were before `write_bif` made identifiers of them; other properties are skipped."""
+        words = []
+        while (word := self._next("';'")) != ";":
+            if word != ",":
+                words.append(word)
+        if words[:2] == ["original_name", "="] and len(words) == 3:
+            self.original_names[name] = _unescaped(words[2])
+        elif words[:2] == ["original_states", "="]:
+            self.original_states[name] = [_unescaped(word) for word in words[2:]]
 
     def _type(self, name: str) -> None:
         self._expect("discrete")
@@ -326,8 +390,49 @@ class Reader:
         raise ValueError(f"{self.where}, line {self._line()}: {what}.")
 
 
-def _quoted(name: Any) -> str:
-    text = str(name)
-    if '"' in text or "\n" in text:
-        raise ValueError(f"BIF has no way to write the name {text!r}.")
-    return text if PLAIN.fullmatch(text) else f'"{text}"'
+def _identifiers(names: Sequence, prefix: str, also: re.Pattern | None = None) -> list[str]:
+    """Names as identifiers that all programs read, distinct from each other; those that are identifiers stay."""
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        raise ValueError(f"Two names are the same in BIF, which has text only: {list(names)}.")
+    legal = {
+        text
+        for text in texts
+        if text not in KEYWORDS and (IDENTIFIER.fullmatch(text) or (also and also.fullmatch(text)))
+    }
+    found: list[str] = []
+    for k, text in enumerate(texts):
+        name = text if text in legal else _identifier(text, f"{prefix}_{k}", prefix)
+        while text not in legal and (name in legal or name in found):
+            name += "_"
+        found.append(name)
+    return found
+
+
+def _identifier(text: str, default: str, prefix: str) -> str:
+    """An identifier that is like a text.
+
+    Examples
+    --------
+    >>> [
+    ...     _identifier(text, "s_0", "s")
+    ...     for text in ("<= -0.5", "(-0.5, 1.2]", "> 1.2", "x y", "-3", "table", "中")
+    ... ]
+    ['le_-0.5', 'gt_-0.5_le_1.2', 'gt_1.2', 'x_y', 's_-3', 's_table', 's_0']
+    """
+    for pattern, word in COMPARISONS:
+        text = re.sub(pattern, word, text)
+    text = re.sub(r"[^A-Za-z0-9_.-]+", "_", text).strip("_")
+    text = re.sub(r"__+", "_", text)
+    if not re.search(r"[A-Za-z0-9]", text):
+        return default
+    return text if IDENTIFIER.fullmatch(text) and text not in KEYWORDS else f"{prefix}_{text}"
+
+
+def _escaped(name: Any) -> str:
+    """A name for a property, without anything that ends or divides one."""
+    return quote(str(name), safe="") or EMPTY
+
+
+def _unescaped(word: str) -> str:
+    return "" if word == EMPTY else unquote(word)

@@ -61,8 +61,9 @@ class GraphicalModel:
             Variables set from outside, whatever their parents say (in a Bayesian network).
         method : str, default="variable_elimination"
             "variable_elimination", "junction_tree", "enumeration" (exact), "belief_propagation" (exact on trees),
-            "likelihood_weighting", "gibbs" or "mean_field" (approximate). Of several variables, belief propagation
-            and mean field give the product of their distributions.
+            "likelihood_weighting", "gibbs" or "mean_field" (approximate; the first two warn when their samples are
+            not to be trusted). Of several variables, belief propagation and mean field give the product of their
+            distributions.
         **options
             For the method, such as `order`, `damping`, `n_samples` or `random_state`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -9,8 +10,12 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
+from tercet.core.steps import ConvergenceWarning
 from tercet.graphical.directed import topological_order
 from tercet.graphical.factor import Factor, FactorModel, factor_model, impossible
+
+FEWEST = 100  # effective samples, and their share of all, below which a warning is due
+LEAST_SHARE = 0.1
 
 
 @method(
@@ -31,6 +36,9 @@ def likelihood_weighting(
 ) -> Factor:
     """P(variables | evidence) by weighted samples of a Bayesian network.
 
+    Evidence that samples seldom agree with leaves most of them without weight: a `ConvergenceWarning` is given when
+    the effective sample size (Σ w)² / Σ w² is below 100 and below a tenth of `n_samples`.
+
     Parameters
     ----------
     model : BayesianNetwork
@@ -42,7 +50,7 @@ def likelihood_weighting(
     n_samples : int, default=10000
         How many samples are drawn.
     random_state : int, Generator or None
-        Decides what is drawn.
+        Seed of the random number generator.
 
     Examples
     --------
@@ -58,9 +66,21 @@ def likelihood_weighting(
     codes, log_weight = forward_samples(model, int(n_samples), known, generator(random_state))
     top = log_weight.max(initial=-np.inf)
     if not top > -np.inf:
-        error = impossible(model, known)
-        raise ValueError(f"{str(error)[:-1]}, or too small for n_samples={n_samples}.")
-    return weighted_counts(model, query, codes[:, query], np.exp(log_weight - top))
+        raise ValueError(
+            f"{str(impossible(model, known))[:-1]}, or so small that none of n_samples={n_samples} samples agrees "
+            "with it. Raise n_samples, or use method='variable_elimination' or 'junction_tree' (exact)."
+        )
+    weight = np.exp(log_weight - top)
+    effective = weight.sum() ** 2 / (weight**2).sum()
+    if effective < min(FEWEST, LEAST_SHARE * len(weight)):
+        warnings.warn(
+            f"Likelihood weighting: the effective sample size is {effective:.1f} of {len(weight)}, because few "
+            f"samples agree with the evidence {sorted(map(str, evidence or {}))}; the answer rests on these few. "
+            "Raise n_samples, or use method='gibbs', or 'variable_elimination' or 'junction_tree' (exact).",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return weighted_counts(model, query, codes[:, query], weight)
 
 
 def weighted_counts(

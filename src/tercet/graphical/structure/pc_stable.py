@@ -30,7 +30,9 @@ def independence_test(counts: np.ndarray, test: Test = "g2") -> tuple[float, flo
     Returns
     -------
     statistic, p_value, degrees_of_freedom : floats
-        A condition's configuration counts (r' - 1)(s' - 1) degrees, r' and s' the states that occur in it.
+        A condition's configuration counts (r' - 1)(s' - 1) degrees, r' and s' the states that occur in it. Without
+        any degrees of freedom nothing can be tested: the p-value is NaN, as where the condition determines one of
+        two variables that do vary. A variable that is the same in all rows is independent of any other: p-value 1.
     """
     rows, columns = counts.sum(axis=2, keepdims=True), counts.sum(axis=1, keepdims=True)
     whole = rows.sum(axis=1, keepdims=True)
@@ -45,7 +47,12 @@ def independence_test(counts: np.ndarray, test: Test = "g2") -> tuple[float, flo
     else:
         inside = counts > 0
         statistic = max(float(2 * (counts[inside] * np.log(counts[inside] / expected[inside])).sum()), 0.0)
-    p_value = float(gammaincc(freedom / 2, statistic / 2)) if freedom > 0 else 1.0
+    if freedom > 0:
+        p_value = float(gammaincc(freedom / 2, statistic / 2))
+    else:
+        table = counts.sum(axis=0)
+        constant = min((table.sum(axis=1) > 0).sum(), (table.sum(axis=0) > 0).sum()) < 2
+        p_value = 1.0 if constant else math.nan
     total = float(counts.sum())
     return (
         (statistic / (2 * total) if test == "mutual-information" and total else statistic),
@@ -66,7 +73,8 @@ class PCStable:
     test : {"g2", "chi2", "mutual-information"}
         The test of independence.
     level : float
-        Variables with a greater p-value are taken for independent.
+        Variables with a greater p-value are taken for independent; without a p-value (no degrees of freedom) they
+        are not: a condition that determines one of them says nothing about the edge.
     """
 
     def __init__(

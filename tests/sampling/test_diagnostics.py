@@ -169,3 +169,12 @@ def test_chains():
         Chains(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="names must be 2"):
         Chains(draws, names=("a",))
+
+
+@pytest.mark.parametrize(("n_chains", "n_samples", "d"), [(4, 20, 1), (1, 40, 3), (2, 40, 1)])
+def test_the_limit_of_r_hat_leaves_independent_draws_alone(n_chains, n_samples, d):
+    rng = np.random.default_rng(0)
+    runs = [Chains(rng.standard_normal((n_chains, n_samples, d))) for _ in range(300)]
+    over = sum(bool((run.rhat() > run.rhat_limit()).any()) for run in runs)
+    assert over <= 1  # 1 in 10 000 by design
+    assert runs[0].rhat_limit() > Chains(np.zeros((n_chains, 1000, d))).rhat_limit() == 1.1

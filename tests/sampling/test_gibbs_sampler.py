@@ -1,10 +1,12 @@
 """Gibbs sampling: the exact kernel, tables, conditionals of every kind."""
 
 import itertools
+import warnings
 
 import numba
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from tercet.sampling import GibbsSampler, gibbs_kernel, normal_conditionals
 
@@ -144,3 +146,25 @@ def test_bad_kernels():
         normal_conditionals([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(ValueError, match=r"covariance must be a symmetric matrix of shape \(2, 2\)"):
         normal_conditionals([0.0, 0.0], [[1.0]])
+
+
+def test_a_table_whose_cells_no_single_change_joins_is_said():
+    apart = np.array([[0.5, 0.0, 0.1], [0.0, 0.4, 0.0]])
+    with pytest.warns(ConvergenceWarning, match=r"2 groups .* no way from cell \(0, 0\) to cell \(1, 1\)"):
+        chains = GibbsSampler(apart, random_state=0).sample(200)
+    assert chains.frequencies([2, 3])[1, 1] == 0  # what the warning is about
+    xor = np.zeros((2, 2, 2))
+    for a, b in np.ndindex(2, 2):
+        xor[a, b, a ^ b] = 0.25
+    with pytest.warns(ConvergenceWarning, match="4 groups"):
+        GibbsSampler(xor, random_state=0).sample(20)
+
+
+@pytest.mark.parametrize(
+    "table", [[0.2, 0.0, 0.8], [[0.3, 0.0], [0.3, 0.4]], [[[1.0]]], [[0.4, 0.6], [0.0, 0.0]]]
+)
+def test_tables_with_empty_cells_that_are_joined_do_not_warn(table):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chains = GibbsSampler(table, random_state=0).sample(2000)
+    np.testing.assert_allclose(chains.frequencies(np.shape(table)), table, atol=0.04)

@@ -62,19 +62,19 @@ def test_what_is_no_chain_is_refused(arguments, words):
 
 
 def test_names_come_back():
-    assert WEATHER.periods == {"sun": 1, "rain": 1}
-    assert WEATHER.communicating_classes == [["sun", "rain"]]
+    assert WEATHER.periods() == {"sun": 1, "rain": 1}
+    assert WEATHER.communicating_classes() == [["sun", "rain"]]
     assert WEATHER.hitting_times("sun") == pytest.approx({"sun": 0.0, "rain": 2.0})
     assert WEATHER.hitting_times(["sun", "rain"]) == {"sun": 0.0, "rain": 0.0}
     assert WEATHER.return_times() == pytest.approx({"sun": 1.2, "rain": 6.0})
     np.testing.assert_allclose(WEATHER.distribution(1, "rain"), [0.5, 0.5])
     chain = MarkovChain(REDUCIBLE, states="abc")
-    assert (chain.recurrent_states, chain.transient_states, chain.absorbing_states) == (
+    assert (chain.recurrent_states(), chain.transient_states(), chain.absorbing_states()) == (
         ["a", "c"],
         ["b"],
         ["a", "c"],
     )
-    assert not chain.is_positive_recurrent
+    assert not chain.is_positive_recurrent()
     again = pickle.loads(pickle.dumps(chain))
     assert again.states == chain.states
     assert np.array_equal(again.transmat_, chain.transmat_)
@@ -82,7 +82,7 @@ def test_names_come_back():
 
 def test_a_chain_that_converges_from_anywhere():
     chain = WEATHER
-    assert chain.is_ergodic
+    assert chain.is_ergodic()
     assert chain.convergence_rate() == pytest.approx(0.4)
     for start in ("sun", "rain", [0.3, 0.7]):
         np.testing.assert_allclose(chain.limit(start), chain.stationary_distribution())
@@ -92,9 +92,9 @@ def test_a_chain_that_converges_from_anywhere():
 
 def test_periodic_chains_have_no_limit_and_say_so():
     chain = MarkovChain(CYCLE)
-    assert chain.is_irreducible
-    assert not chain.is_aperiodic
-    assert not chain.is_ergodic
+    assert chain.is_irreducible()
+    assert not chain.is_aperiodic()
+    assert not chain.is_ergodic()
     assert not chain.is_reversible()
     np.testing.assert_allclose(chain.stationary_distribution(), [1 / 3] * 3)
     with pytest.raises(ValueError, match=r"\[0, 1, 2\] have the period 3"):
@@ -229,3 +229,9 @@ def test_paths_that_teach_nothing(sequences, options, words):
 
 def test_the_facts_of_chains_have_one_home():
     assert not hasattr(tercet.sequence, "stationary_distribution")
+
+
+def test_what_is_computed_is_a_method():
+    data = {"n_states", "transition"}  # what the chain is, as against what follows from it
+    properties = {name for name in dir(MarkovChain) if isinstance(getattr(MarkovChain, name), property)}
+    assert properties == data

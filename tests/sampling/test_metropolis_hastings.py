@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import warnings
 
 import numba
 import numpy as np
@@ -348,3 +349,63 @@ def test_single_component_proposals_of_ones_own():
         SingleComponentMetropolisHastings(plain, scale=[1.0, -1.0]).sample(5, start=[0.0, 0.0])
     with pytest.raises(ValueError, match="proposal must be 'normal', 'uniform' or a ConditionalProposal"):
         SingleComponentMetropolisHastings(plain, proposal=3).sample(5, start=[0.0, 0.0])
+
+
+def two_hills(x):
+    return float(np.logaddexp(-0.5 * (x[0] + 9) ** 2, -0.5 * (x[0] - 9) ** 2))
+
+
+@pytest.mark.parametrize("sampler", [MetropolisHastings, SingleComponentMetropolisHastings])
+def test_chains_that_disagree_are_said(sampler):
+    start = [[-9.0], [9.0], [-9.0], [9.0]]
+    with pytest.warns(
+        ConvergenceWarning, match=r"chains disagree: R-hat of x0 is .* at most 1\.1\. .*burn_in"
+    ):
+        chains = sampler(two_hills, scale=1.0, burn_in=50, random_state=0).sample(200, start=start)
+    assert chains.rhat()[0] > 1.5
+
+
+def test_a_single_chain_that_drifts_is_said():
+    with pytest.warns(ConvergenceWarning, match="the first and the second half of the chain disagree: R-hat"):
+        MetropolisHastings(plain, n_chains=1, scale=0.05, burn_in=0, random_state=0).sample(
+            300, start=[40.0, 40.0]
+        )
+
+
+def test_chains_of_many_draws_are_judged_by_some_of_them():
+    p, stay = np.log([0.5, 0.5]), 1 - 1e-4
+    with pytest.warns(ConvergenceWarning, match="R-hat of x0"):
+        MetropolisHastings(
+            p, proposal=[[stay, 1 - stay], [1 - stay, stay]], burn_in=0, random_state=0
+        ).sample(20_000, start=[[0], [1], [0], [1]])
+
+
+@pytest.mark.parametrize("n_chains", [1, 4])
+@pytest.mark.parametrize("n_samples", [1, 3, 20, 200, 1000])
+def test_independent_draws_do_not_warn(n_chains, n_samples):
+    exact = multivariate_normal(
+        [0.0, 0.0, 0.0]
+    )  # proposals from the target itself: every draw is independent
+    for seed in range(10):
+        sampler = MetropolisHastings(
+            lambda x: -0.5 * (x**2).sum(axis=1),
+            proposal=exact,
+            vectorized=True,
+            n_chains=n_chains,
+            burn_in=5,
+            random_state=seed,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            chains = sampler.sample(n_samples, start=np.zeros(3))
+        assert chains.acceptance_rate == 1.0
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_random_walks_of_the_default_length_do_not_warn(d):
+    for seed in range(3):
+        sampler = MetropolisHastings(lambda x: -0.5 * (x**2).sum(axis=1), vectorized=True, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            chains = sampler.sample(start=np.zeros(d))
+        assert (chains.rhat() < chains.rhat_limit()).all()

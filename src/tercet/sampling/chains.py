@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import fdtri
 
 from tercet.sampling import diagnostics
 
 QUANTILES = (0.05, 0.5, 0.95)
+RHAT_LIMIT = 1.1  # Gelman and Rubin's; chains that agree so badly are worth some 40 draws in all
+FALSE_ALARMS = 1e-4  # the share of runs of independent draws in which a short chain may go beyond its limit
 
 
 class Summary(dict[str, Any]):
@@ -183,6 +186,19 @@ class Chains:
     def rhat(self, kind: Literal["rank", "split", "basic"] = "rank") -> np.ndarray:
         """R-hat of each component; see `tercet.sampling.rhat`."""
         return diagnostics.rhat(self.draws, kind)
+
+    def rhat_limit(self) -> float:
+        """R-hat above which the chains disagree, and the samplers warn.
+
+        It is 1.1. For chains of less than some 100 draws it is greater: what one in 10 000 runs of independent
+        draws would exceed by chance (F test of the halves' means).
+        """
+        halves, n = 2 * self.n_chains, max(self.n_samples // 2, 2)
+        level = FALSE_ALARMS / (
+            2 * self.draws.shape[2]
+        )  # two R-hats of each component, of ranks and folded ranks
+        by_chance = float(fdtri(halves - 1, halves * (n - 1), 1.0 - level))
+        return max(RHAT_LIMIT, float(np.sqrt((n - 1 + by_chance) / n)))
 
     def mcse(self) -> np.ndarray:
         """Monte Carlo standard error of each component's mean."""

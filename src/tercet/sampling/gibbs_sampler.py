@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
 from tercet.core.catalog import method
 from tercet.core.input_errors import Broken, shown
@@ -212,6 +214,47 @@ class GibbsSampler(MarkovChainSampler):
         chains = super()._result(groups, draws, logs)
         log_density = chains.log_density if groups[0].x.dtype.kind == "i" else None
         return Chains(chains.draws, log_density, np.ones(self.n_chains), burn_in=self.burn_in, thin=self.thin)
+
+    def _remarks(self, chains: Chains) -> list[str]:
+        if self._user_functions():
+            return super()._remarks(chains)
+        group = connected_cells(check_table(self.conditionals))
+        if group.max() < 1:
+            return super()._remarks(chains)
+        apart = [tuple(int(k) for k in np.argwhere(group == g)[0]) for g in range(2)]
+        return [
+            f"the possible cells of the table fall into {group.max() + 1} groups that no change of one component "
+            f"at a time joins: there is no way from cell {apart[0]} to cell {apart[1]}. A chain never leaves the "
+            "group of its start. Draw the components together: make one variable of those that go together."
+        ]
+
+
+def connected_cells(joint: np.ndarray) -> np.ndarray:
+    """Numbers of the groups of positive cells that changes of one component at a time join; -1 where a cell is 0.
+
+    Examples
+    --------
+    >>> connected_cells(np.array([[0.5, 0.0], [0.0, 0.5]]))
+    array([[ 0, -1],
+           [-1,  1]])
+    """
+    cells = np.argwhere(joint > 0)
+    lines, first = [], len(cells)  # a cell is joined to the lines through it, one along each axis
+    for axis in range(joint.ndim):
+        shape = tuple(n for a, n in enumerate(joint.shape) if a != axis)
+        lines.append(
+            first + np.ravel_multi_index(tuple(np.delete(cells, axis, axis=1).T), shape)
+            if shape
+            else np.full(len(cells), first)
+        )
+        first += math.prod(shape)
+    ends = np.concatenate(lines)
+    starts = np.tile(np.arange(len(cells)), joint.ndim)
+    graph = coo_matrix((np.ones(len(ends), dtype=bool), (starts, ends)), shape=(first, first))
+    labels = np.unique(connected_components(graph, directed=False)[1][: len(cells)], return_inverse=True)[1]
+    group = np.full(joint.shape, -1, dtype=np.int64)
+    group[tuple(cells.T)] = labels
+    return group
 
 
 class Sweeps(ChainGroup):

@@ -61,7 +61,7 @@ class MarkovChain(PublicPickle):
     >>> chain = MarkovChain([[0.9, 0.1], [0.5, 0.5]], states=["sun", "rain"], start="rain")
     >>> chain.distribution(2)
     array([0.7, 0.3])
-    >>> chain.stationary_distribution().round(4), chain.is_ergodic, chain.is_reversible()
+    >>> chain.stationary_distribution().round(4), chain.is_ergodic(), chain.is_reversible()
     (array([0.8333, 0.1667]), True, True)
     >>> chain.simulate(5, random_state=0).tolist()
     ['rain', 'sun', 'sun', 'sun', 'sun']
@@ -196,17 +196,14 @@ class MarkovChain(PublicPickle):
 
     # Properties -------------------------------------------------------------------------------------------------
 
-    @property
     def is_irreducible(self) -> bool:
         """Whether every state can reach every other (不可约)."""
         return state_classes.is_irreducible(self.transmat_)
 
-    @property
     def is_aperiodic(self) -> bool:
         """Whether no state has a period above 1 (非周期)."""
         return state_classes.is_aperiodic(self.transmat_)
 
-    @property
     def is_positive_recurrent(self) -> bool:
         """Whether the chain comes back to every state, in a finite expected time (正常返).
 
@@ -214,36 +211,30 @@ class MarkovChain(PublicPickle):
         """
         return len(state_classes.recurrent_states(self.transmat_)) == self.n_states
 
-    @property
     def is_ergodic(self) -> bool:
         """Whether it is irreducible, aperiodic and positive recurrent: one limit from any start (Theorem 21.1)."""
-        return self.is_irreducible and self.is_aperiodic
+        return self.is_irreducible() and self.is_aperiodic()
 
     def is_reversible(self, pi: Any = None, tol: float = 1e-9) -> bool:
         """Whether detailed balance holds (可逆), for `pi` or the stationary distributions; see `is_reversible`."""
         return long_run.is_reversible(self.transmat_, pi, tol)
 
-    @property
     def periods(self) -> dict:
         """The period of each state; 0 where the chain never comes back."""
         return dict(zip(self.states, state_classes.periods(self.transmat_).tolist()))
 
-    @property
     def communicating_classes(self) -> list[list]:
         """The states in groups that can reach one another."""
         return [self._names(group) for group in state_classes.communicating_classes(self.transmat_)]
 
-    @property
     def recurrent_states(self) -> list:
         """The states that the chain comes back to for sure."""
         return self._names(state_classes.recurrent_states(self.transmat_))
 
-    @property
     def transient_states(self) -> list:
         """The states that are left for good, sooner or later."""
         return self._names(state_classes.transient_states(self.transmat_))
 
-    @property
     def absorbing_states(self) -> list:
         """The states that are never left."""
         return self._names(state_classes.absorbing_states(self.transmat_))

@@ -22,7 +22,8 @@ from tercet.sampling.chains import Chains
 PIECES = 100  # parts of a run, each a pass that callbacks hear of
 ROUND = 0.2  # seconds in which all chains advance by as many iterations
 NEVER = 2**62
-FEWEST = 20  # iterations after which an acceptance of 0 says something
+FEWEST = 20  # iterations after which an acceptance of 0, and draws after which R-hat, says something
+JUDGED = 2000  # draws of a chain that R-hat is computed from first, in a run that has more
 
 
 class MarkovChainSampler(Iterative, BaseEstimator):
@@ -43,7 +44,9 @@ class MarkovChainSampler(Iterative, BaseEstimator):
     def sample(self, n_samples: int = 1000, *, start: Any = None) -> Chains:
         """Run the chains.
 
-        Ctrl-C ends the run within a second; the draws so far are in `chains_`.
+        Ctrl-C ends the run within a second; the draws so far are in `chains_`. A `ConvergenceWarning` is given when
+        the chains disagree: when R-hat of a component (rank-normalised, of split chains) is above
+        `chains_.rhat_limit()`, which is 1.1 for chains of some 100 draws or more. A single chain is split, too.
 
         Parameters
         ----------
@@ -140,11 +143,13 @@ class MarkovChainSampler(Iterative, BaseEstimator):
         """Learn from a window of the burn-in, of shape (n_chains, n, d)."""
 
     def _remarks(self, chains: Chains) -> list[str]:
-        """Sentences on chains that no proposal moved."""
+        """Sentences on chains that no proposal moved, or that disagree."""
         acceptance = np.asarray(chains.acceptance)
         stuck = np.argwhere(acceptance == 0.0)
-        if not len(stuck) or chains.n_samples * chains.thin < FEWEST:
+        if chains.n_samples * chains.thin < FEWEST:
             return []
+        if not len(stuck):
+            return disagreement(chains)
         if acceptance.ndim == 2:
             where = f"component {stuck[0][1]} of chain {stuck[0][0]}"
         else:
@@ -177,6 +182,30 @@ class MarkovChainSampler(Iterative, BaseEstimator):
             c = int(np.argwhere(~np.isfinite(points))[0][0])
             raise ValueError(f"{name}: start must be finite; chain {c} would start at {points[c].tolist()}.")
         return points
+
+
+def disagreement(chains: Chains) -> list[str]:
+    """A sentence on chains whose R-hat is above their limit."""
+    if chains.n_samples < FEWEST:
+        return []
+    # Sorting all draws may take longer than drawing them: a few are judged first.
+    some = chains.discard(0, max(chains.n_samples // JUDGED, 1))
+    for judged in (some, chains):
+        rhat, limit = judged.rhat(), judged.rhat_limit()
+        if not (rhat > limit).any():  # NaN where a component is the same number in all draws
+            return []
+    worst = int(np.nanargmax(rhat))
+    who = (
+        "the chains disagree"
+        if chains.n_chains > 1
+        else "the first and the second half of the chain disagree"
+    )
+    return [
+        f"{who}: R-hat of {chains.names[worst]} is {rhat[worst]:.3g}, and should be at most {limit:.3g}. The draws "
+        "do not represent the target yet. Take more samples and a longer burn_in, or moves that reach further "
+        "(another proposal or scale, blocks of components); if each chain stays in a mode of its own, only the "
+        "moves help."
+    ]
 
 
 def _advanced(item: Any, n: int, thin: int) -> None:

@@ -20,11 +20,12 @@ V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog kernel-runs docs pictures warm wheels check-wheels format clean
+.PHONY: help run check test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog kernel-runs docs pictures warm wheels check-wheels format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run        install into .venv and compare the methods on embedded data (offline)"
+	@echo "make check      lint, types and the tests of what changed; BASE=REV: since that commit"
 	@echo "make test       lint, types, all tests and the documentation"
 	@echo "make test-deep  all tests again with bounds checks, as plain Python and as on other CPUs, and scikit-learn's (slow)"
 	@echo "make test-peers scikit-learn's own tests on our classes"
@@ -59,6 +60,11 @@ run: $(VENV)/.run
 	@echo "==> tercet compare --report report.html"
 	@$(BIN)/tercet compare --report report.html
 	@echo "The report is report.html in this folder: open it in a browser."
+
+# What a contributor runs before each commit.
+check: lint types
+	@echo "==> tests of what changed"
+	@$(BIN)/python -m tests.changed $(if $(BASE),--base $(BASE)) -n 2 --dist worksteal
 
 # The type checker, and after it the tests that need no kernels, run beside the compiler, which keeps few cores busy.
 test: lint

@@ -81,6 +81,9 @@ WITH = {
     ("AdaBoostClassifier", "m1"): {
         "estimator": DecisionTreeClassifier(max_depth=4)
     },  # its error must be < 1/2
+    # each number of the checks occurs once, so that columns determine each other and all are joined
+    ("BayesianNetwork", "pc"): {"max_parents": 1},
+    ("BayesianNetworkClassifier", "pc"): {"max_parents": 2},
     ("CRF", "gd"): {"max_iterations": 20},
     ("CRF", "iis"): {"max_iterations": 20},
     ("CRF", "iis-s"): {"max_iterations": 20},

@@ -241,6 +241,30 @@ def test_pc_keeps_edges_of_a_node_that_others_determine(test):
     assert {("tub", "either"), ("lung", "either")} <= set(found.edges_)
 
 
+def test_pc_does_not_extend_conditions_that_leave_nothing_to_test(monkeypatch):
+    """Columns that determine each other: all edges stay, and no condition of two variables is tried."""
+    made = []
+
+    def counted(columns, sizes, chosen, weight):
+        made.append(len(chosen) - 2)
+        return family_counts.contingency(columns, sizes, chosen, weight)
+
+    monkeypatch.setattr("tercet.graphical.structure.pc_stable.contingency", counted)
+    X = np.random.default_rng(0).integers(3, size=(60, 1)) + np.arange(10)
+    found = BayesianNetwork(algorithm="pc").fit(X)
+    assert len(found.edges_) == 45
+    assert np.bincount(made).tolist() == [45, 2 * 45 * 8]  # around either end of an edge
+
+
+def test_pc_keeps_families_to_what_a_table_can_hold():
+    X = np.random.default_rng(0).integers(3, size=(60, 1)) + np.arange(16)
+    with pytest.warns(UserWarning, match="more parents than one table can hold"):
+        found = BayesianNetwork(algorithm="pc").fit(X)
+    assert max(map(len, found.parents_)) == 12  # 3^13 cells
+    few = BayesianNetwork(algorithm="pc", max_parents=2).fit(X)
+    assert max(map(len, few.parents_)) == 2
+
+
 def test_pc_leaves_constant_columns_alone():
     X = np.column_stack([collider(), np.ones(len(collider()))])
     assert all(4 not in edge for edge in BayesianNetwork(algorithm="pc", level=0.01).fit(X).edges_)

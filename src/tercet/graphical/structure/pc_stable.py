@@ -86,6 +86,8 @@ class PCStable:
         np.fill_diagonal(self.joined, False)
         self.fixed = required
         self.separators: dict[tuple[int, int], tuple[int, ...]] = {}
+        # By pair: the conditions of the last level that left degrees of freedom.
+        self.testable: dict[tuple[int, int], set[tuple[int, ...]]] = {}
 
     def level_of(self, size: int) -> bool:
         """Test all joined pairs given `size` neighbours; whether there were any. Edges go at the end of the
@@ -105,26 +107,35 @@ class PCStable:
     def _separator(
         self, i: int, j: int, size: int, joined: np.ndarray
     ) -> tuple[bool, tuple[int, ...] | None]:
-        """The first set of neighbours that makes two variables independent, and whether any was looked at."""
-        tested, seen = False, set()
-        for a, b in ((i, j), (j, i)):
-            around = [k for k in np.flatnonzero(joined[a]).tolist() if k != b]
-            for condition in combinations(around, size):
-                if condition in seen:
-                    continue
-                seen.add(condition)
-                tested = True
-                if self._independent(i, j, condition):
-                    return True, condition
-        return tested, None
+        """The first set of neighbours that makes two variables independent, and whether any was tested.
 
-    def _independent(self, i: int, j: int, condition: tuple[int, ...]) -> bool:
+        A condition without degrees of freedom has none with further variables either, so a set is tested only if
+        all its subsets could be. Without this rule, variables that determine each other take exponential time.
+        """
+        smaller, testable = self.testable.get((i, j), set()), set[tuple[int, ...]]()
+        self.testable[i, j] = testable
+        promising = {k for condition in smaller for k in condition} if size > 1 else set(range(len(joined)))
+        for a, b in ((i, j), (j, i)):
+            around = [k for k in np.flatnonzero(joined[a]).tolist() if k != b and k in promising]
+            for condition in combinations(around, size):
+                subsets = combinations(condition, size - 1) if size else ()
+                if condition in testable or not smaller.issuperset(subsets):
+                    continue
+                p_value = self._p_value(i, j, condition)
+                if p_value > self.level:
+                    return True, condition
+                if not math.isnan(p_value):
+                    testable.add(condition)
+        return bool(testable), None
+
+    def _p_value(self, i: int, j: int, condition: tuple[int, ...]) -> float:
+        """The p-value of a test; NaN without degrees of freedom, and where the table would be too large."""
         scores = self.scores
         cells = math.prod(int(scores.sizes[k]) for k in (i, j, *condition))
         if cells > MAX_CELLS:
-            return False
+            return math.nan
         counts = contingency(scores.columns, scores.sizes, [*condition, i, j], scores.weight)
-        return independence_test(counts.reshape(-1, *counts.shape[-2:]), self.test)[1] > self.level
+        return independence_test(counts.reshape(-1, *counts.shape[-2:]), self.test)[1]
 
     def directed(self) -> tuple[np.ndarray, list[set[int]]]:
         """The pattern (edges both ways where the data do not tell) and the parents in a network that agrees with

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tercet.core.estimator import generator
+from tercet.graphical._engine.family_counts import contingency
 from tercet.graphical.directed import directed
-from tercet.graphical.structure.chow_liu import chow_liu, mutual_information
+from tercet.graphical.structure.chow_liu import chow_liu, information, mutual_information
 from tercet.graphical.structure.exact_search import exact_search
 from tercet.graphical.structure.hill_climbing import HillClimbing, hill_climbing
 from tercet.graphical.structure.k2 import k2
-from tercet.graphical.structure.network_score import Constraints, FamilyScores
+from tercet.graphical.structure.network_score import MAX_CELLS, Constraints, FamilyScores
 from tercet.graphical.structure.pc_stable import PCStable
 
 Parents = list[set[int]]
@@ -61,7 +63,8 @@ def learned_parents(
     if algorithm == "exact":
         return exact_search(scores, constraints)[1]
     if algorithm == "pc":
-        return _pc(model, PCStable(scores, constraints, model.test, model.level), unpack)
+        parents = _pc(model, PCStable(scores, constraints, model.test, model.level), unpack)
+        return _strongest_parents(model, parents, scores, constraints, names)
     return _climbed(model, HillClimbing(scores, constraints), unpack)
 
 
@@ -92,6 +95,42 @@ def _pc(model: Any, state: PCStable, unpack: Unpack) -> Parents:
         if not more:
             break
     return state.directed()[1]
+
+
+def _strongest_parents(
+    model: Any, parents: Parents, scores: FamilyScores, constraints: Constraints, names: Sequence
+) -> Parents:
+    """Parents within `max_parents` and the largest table of a family: those that share most information with it.
+
+    Tests of independence alone do not bound a family: columns that determine each other are all joined.
+    """
+    kept: list[set[int]] = []
+    wide = []
+    for child, found in enumerate(parents):
+        required = constraints.required[:, child]
+        tables = {
+            p: contingency(scores.columns, scores.sizes, [p, child], scores.weight)
+            for p in (found if len(found) > 1 else ())
+        }
+        rank = {p: (not required[p], -round(information(table), 9), p) for p, table in tables.items()}
+        chosen, cells = set[int](), int(scores.sizes[child])
+        for p in sorted(found, key=lambda p: rank.get(p, ())):
+            cells *= int(scores.sizes[p])
+            if not required[p] and (cells > MAX_CELLS or len(chosen) >= constraints.max_parents):
+                wide += [child] if cells > MAX_CELLS else []
+                break
+            chosen.add(p)
+        kept.append(chosen)
+    if wide:
+        warnings.warn(
+            f"{type(model).__name__}: the tests join {names[wide[0]]!r} to more parents than one table can hold"
+            + (f", and {len(wide) - 1} other columns as well" if len(wide) > 1 else "")
+            + "; only those that share most information with it are kept. Columns that determine each other (an"
+            " identifier, a unit in two spellings) are best left out; max_parents sets a lower limit.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return kept
 
 
 def _constraints(model: Any, names: Sequence) -> Constraints:

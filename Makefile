@@ -18,16 +18,18 @@ V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
 
 # The processes of the tests share the bytecode of what they import.
 unexport PYTHONDONTWRITEBYTECODE
+# Of tests/groups.py, the longest first.
+GROUPS := conformance running command learning others doctests
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run check test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog kernel-runs docs pictures warm wheels check-wheels format clean
+.PHONY: help run check test $(GROUPS:%=test-%) lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog kernel-runs docs pictures warm wheels check-wheels format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run        install into .venv and compare the methods on embedded data (offline)"
 	@echo "make check      lint, types and the tests of what changed; BASE=REV: since that commit"
 	@echo "make test       lint, types, all tests and the documentation"
-	@echo "make test-deep  all tests again with bounds checks, as plain Python and as on other CPUs, and scikit-learn's (slow)"
+	@echo "make test-deep  all tests again with bounds checks, as plain Python and as on other CPUs (slow)"
 	@echo "make test-peers scikit-learn's own tests on our classes"
 	@echo "make fuzz       draw cases against every estimator; TIME=600 seconds, ROWS='KMeans SVC' for some, FILE=fuzz.jsonl to resume"
 	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
@@ -66,10 +68,12 @@ check: lint types
 	@echo "==> tests of what changed"
 	@$(BIN)/python -m tests.changed $(if $(BASE),--base $(BASE)) -n 2 --dist worksteal
 
-# The type checker, and after it the tests that need no kernels, run beside the compiler, which keeps few cores busy.
+# The type checker and the tests that need no kernels run beside the compiler, which keeps few cores busy. Then come
+# groups of tests (tests/groups.py), the longest first, each in a process of its own that collects and imports
+# only its share. A group's output appears when it ends.
 test: lint
 	@$(MAKE) --no-print-directory -j2 warm types plain
-	@$(MAKE) --no-print-directory pytest bounds docs
+	@$(MAKE) --no-print-directory -j3 -k --output-sync=target $(GROUPS:%=test-%) test-peers docs bounds
 
 lint: $(VENV)/.test
 	@echo "==> ruff"
@@ -88,6 +92,10 @@ warm: $(VENV)/.test
 unit: warm
 	@$(MAKE) --no-print-directory pytest
 
+$(GROUPS:%=test-%): $(VENV)/.test
+	@echo "==> tests: $(@:test-%=%)"
+	@$(BIN)/python -m tests.groups $(@:test-%=%)
+
 pytest: $(VENV)/.test
 	@echo "==> tests"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal -q
@@ -105,7 +113,7 @@ plain: $(VENV)/.test
 	@echo "==> the texts' examples and forged models as plain Python"
 	@TERCET_JIT=0 nice $(BIN)/python -m pytest -n 2 -q tests/texts tests/conformance/test_forged_models.py
 
-test-deep: $(VENV)/.test test-cpus test-peers
+test-deep: $(VENV)/.test test-cpus
 	@echo "==> all tests with bounds checks"
 	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -q tests
 	@echo "==> all tests as plain Python"
@@ -113,7 +121,7 @@ test-deep: $(VENV)/.test test-cpus test-peers
 
 test-peers: $(VENV)/.test
 	@echo "==> scikit-learn's own tests on our classes"
-	@$(BIN)/python -m tests.peers -- -n 3
+	@$(BIN)/python -m tests.peers
 
 fuzz: $(VENV)/.test
 	@$(BIN)/python -m tests.fuzz $(ROWS) --seconds $(or $(TIME),600) $(if $(FILE),--resume $(FILE)) $(FUZZ)

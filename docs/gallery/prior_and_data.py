@@ -19,7 +19,7 @@ for ax, throws in zip(axes, (10, 1000)):
     heads = int(0.7 * throws)
     for prior in (Beta(1, 1), Beta(20, 20)):
         after = prior.posterior(heads, throws - heads)
-        ax.plot(x, after.density(x), label=f"prior Beta({prior.a:g}, {prior.b:g})")
+        ax.plot(x, after.pdf(x), label=f"prior Beta({prior.a:g}, {prior.b:g})")
         print(throws, prior, "posterior mean", round(float(after.mean), 3))
     ax.set(title=f"{heads} heads of {throws}", xlabel="probability of heads")
 axes[0].legend()

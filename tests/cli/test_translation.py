@@ -32,6 +32,7 @@ MATHS = {
     "alpha",
     "beta",
     "dl",
+    "dt",
     "dx",
     "dz",
     "eps",

@@ -50,14 +50,14 @@ def test_beta_posterior_is_bayes_rule():
     prior = D.Beta(2.0, 3.0)
     after = prior.posterior(4, 1)
     assert (after.a, after.b) == (6.0, 4.0)
-    evidence = integrate.quad(lambda t: prior.density(t) * t**4 * (1 - t), 0, 1)[0]
+    evidence = integrate.quad(lambda t: prior.pdf(t) * t**4 * (1 - t), 0, 1)[0]
     assert np.exp(prior.log_evidence(4, 1)) == pytest.approx(evidence)
-    assert after.density(0.3) == pytest.approx(prior.density(0.3) * 0.3**4 * 0.7 / evidence)
+    assert after.pdf(0.3) == pytest.approx(prior.pdf(0.3) * 0.3**4 * 0.7 / evidence)
     # one result after the other is the same as all at once
     assert (after.a, after.b) == (prior.posterior(4, 0).posterior(0, 1).a, prior.posterior(0, 1).b)
     # predictive probability of a success: the posterior mean
     assert np.exp(after.log_evidence(1, 0)) == pytest.approx(after.mean)
-    assert D.Beta(1, 1).log_density(0.3) == pytest.approx(0)
+    assert D.Beta(1, 1).logpdf(0.3) == pytest.approx(0)
 
 
 def test_dirichlet_posterior_evidence_and_predictive():
@@ -79,22 +79,22 @@ def test_dirichlet_posterior_evidence_and_predictive():
 def test_moments_and_marginals_of_the_dirichlet():
     member = D.Dirichlet([2, 3, 5])
     assert_allclose(member.covariance, stats.dirichlet([2, 3, 5]).cov())
-    assert_allclose(np.diag(member.covariance), member.variance)
+    assert_allclose(np.diag(member.covariance), member.var)
     assert_allclose(member.covariance.sum(axis=1), 0, atol=1e-15)
     assert (member.marginal(1).a, member.marginal(1).b) == (3.0, 7.0)
-    assert member.marginal(1).variance == pytest.approx(member.variance[1])
-    best = member.log_density(member.mode)
+    assert member.marginal(1).var == pytest.approx(member.var[1])
+    best = member.logpdf(member.mode)
     for move in ([0.01, -0.01, 0], [0, 0.01, -0.01], [-0.01, 0, 0.01]):
-        assert member.log_density(member.mode + move) < best
+        assert member.logpdf(member.mode + move) < best
 
 
 def test_special_cases_of_the_dirichlet():
     pair, beta = D.Dirichlet([2.0, 3.5]), D.Beta(2.0, 3.5)
-    assert pair.log_density([0.3, 0.7]) == pytest.approx(beta.log_density(0.3))
+    assert pair.logpdf([0.3, 0.7]) == pytest.approx(beta.logpdf(0.3))
     assert_allclose(pair.mean_statistics, beta.mean_statistics)
     assert (pair.log_partition, pair.entropy) == pytest.approx((beta.log_partition, beta.entropy))
     one = D.DirichletMultinomial([2.0, 3.0, 5.0])
-    assert_allclose(one.density(np.eye(3)), D.Categorical([0.2, 0.3, 0.5]).density([0, 1, 2]))
+    assert_allclose(one.pdf(np.eye(3)), D.Categorical([0.2, 0.3, 0.5]).pdf([0, 1, 2]))
     # the normaliser holds Gamma(x + 1) = x Gamma(x): B(x, 1) = 1 / x, B(m, n) of whole numbers by factorials
     for x in (0.5, 3.0, 40.0):
         assert np.exp(D.Beta(x, 1).log_partition) == pytest.approx(1 / x)
@@ -104,24 +104,24 @@ def test_special_cases_of_the_dirichlet():
 def test_predictive_counts():
     member, peer = D.DirichletMultinomial([0.5, 1.5, 2.0], 4), stats.dirichlet_multinomial([0.5, 1.5, 2.0], 4)
     every = [[i, j, 4 - i - j] for i in range(5) for j in range(5 - i)]
-    assert_allclose(member.log_density(every), peer.logpmf(np.array(every)))
-    assert member.density(every).sum() == pytest.approx(1)
+    assert_allclose(member.logpdf(every), peer.logpmf(np.array(every)))
+    assert member.pdf(every).sum() == pytest.approx(1)
     assert_allclose(member.mean, peer.mean())
     assert_allclose(member.covariance, peer.cov())
     x = member.sample(20_000, random_state=0)
     assert_allclose(x.mean(axis=0), member.mean, atol=0.05)
     assert_allclose(np.cov(x.T), member.covariance, atol=0.1)
-    assert_allclose(member.density([[1, 1, 1], [-1, 2, 3], [0.5, 1.5, 2]]), 0)
+    assert_allclose(member.pdf([[1, 1, 1], [-1, 2, 3], [0.5, 1.5, 2]]), 0)
     pair, theirs = D.BetaBinomial(2.0, 3.0, 6), stats.betabinom(6, 2.0, 3.0)
-    assert_allclose(pair.log_density(np.arange(7)), theirs.logpmf(np.arange(7)))
-    assert (pair.mean, pair.variance) == pytest.approx((theirs.mean(), theirs.var()))
-    assert_allclose(pair.density([-1, 7, 2.5]), 0)
+    assert_allclose(pair.logpdf(np.arange(7)), theirs.logpmf(np.arange(7)))
+    assert (pair.mean, pair.var) == pytest.approx((theirs.mean(), theirs.var()))
+    assert_allclose(pair.pdf([-1, 7, 2.5]), 0)
     assert np.mean(pair.sample(20_000, random_state=1)) == pytest.approx(pair.mean, abs=0.05)
     assert np.shape(pair.sample(random_state=0)) == ()
     # Bayes on counts: prior predictive times posterior = likelihood times prior
     counts, theta = np.array([1, 2, 1]), np.array([0.2, 0.5, 0.3])
-    left = member.log_density(counts) + member.prior.posterior(counts).log_density(theta)
-    right = D.Multinomial(theta, 4).log_density(counts) + member.prior.log_density(theta)
+    left = member.logpdf(counts) + member.prior.posterior(counts).logpdf(theta)
+    right = D.Multinomial(theta, 4).logpdf(counts) + member.prior.logpdf(theta)
     assert left == pytest.approx(right)
 
 
@@ -135,9 +135,9 @@ def test_order_statistics_of_uniform_numbers():
 def test_uniform_numbers():
     one, peer, x = D.Uniform(-1, 3), stats.uniform(-1, 4), np.linspace(-2, 4, 13)
     assert_allclose(one.cdf(x), peer.cdf(x))
-    assert_allclose(one.density(x), peer.pdf(x))
+    assert_allclose(one.pdf(x), peer.pdf(x))
     assert_allclose(one.quantile([0, 0.3, 1]), peer.ppf([0, 0.3, 1]))
-    assert (one.mean, one.variance) == pytest.approx((peer.mean(), peer.var()))
+    assert (one.mean, one.var) == pytest.approx((peer.mean(), peer.var()))
     assert stats.kstest(one.sample(2000, random_state=0), peer.cdf).pvalue > 0.01
 
 

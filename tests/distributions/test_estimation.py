@@ -20,7 +20,7 @@ def test_minus_log_prior_is_the_penalty_up_to_a_constant(w, strength):
     laplace = D.Laplace(0, 1 / strength)
     gaussian = D.Gaussian(0, 1 / (2 * strength))
     for prior, one in [(laplace, L1(strength)), (gaussian, L2(strength))]:
-        rise = prior.log_density(np.zeros_like(w)).sum() - prior.log_density(w).sum()
+        rise = prior.logpdf(np.zeros_like(w)).sum() - prior.logpdf(w).sum()
         assert rise == pytest.approx(one.value(w), rel=1e-9, abs=1e-9)
 
 
@@ -51,13 +51,13 @@ def test_grid_posterior_approaches_the_beta_posterior():
     x = np.array([1, 0, 1, 1, 0])
     theta = (np.arange(2000) + 0.5) / 2000
     prior = D.Beta(2, 3)
-    grid = D.posterior(theta, prior.density(theta), bernoulli_log_likelihood, x)
+    grid = D.posterior(theta, prior.pdf(theta), bernoulli_log_likelihood, x)
     exact = D.bernoulli_estimates(x, prior)
-    assert_allclose(grid.probability * 2000, exact.posterior.density(theta), atol=1e-5)
+    assert_allclose(grid.probability * 2000, exact.posterior.pdf(theta), atol=1e-5)
     assert grid.mean == pytest.approx(exact.mean, abs=1e-6)
     assert grid.mode == pytest.approx(exact.map, abs=5e-4)
     assert grid.log_evidence == pytest.approx(exact.log_evidence, abs=1e-5)
-    predictive = grid.predictive(lambda new, t: D.Bernoulli(t).density(new), np.array([0, 1]))
+    predictive = grid.predictive(lambda new, t: D.Bernoulli(t).pdf(new), np.array([0, 1]))
     assert_allclose(predictive, [1 - exact.mean, exact.mean], atol=1e-6)
 
 
@@ -75,8 +75,8 @@ def test_with_a_uniform_prior_map_is_maximum_likelihood(x):
 def test_map_is_structural_risk_minimisation():
     x, theta = np.array([1, 1, 0, 1]), np.linspace(0.01, 0.99, 99)
     prior = D.Beta(4, 4)
-    grid = D.posterior(theta, prior.density(theta), bernoulli_log_likelihood, x)
-    risks = [structural_risk(Log().value(x, np.full(4, t)), -prior.log_density(t), 1 / 4) for t in theta]
+    grid = D.posterior(theta, prior.pdf(theta), bernoulli_log_likelihood, x)
+    risks = [structural_risk(Log().value(x, np.full(4, t)), -prior.logpdf(t), 1 / 4) for t in theta]
     assert theta[int(np.argmin(risks))] == grid.mode
 
 
@@ -96,16 +96,16 @@ def test_posterior_survives_tiny_likelihoods_and_vector_parameters():
 def test_generic_likelihood_search():
     x = np.random.default_rng(0).gamma(3.0, 2.0, 200)
     log_shape, log_scale = D.maximum_likelihood(
-        lambda t: D.Gamma(np.exp(t[0]), np.exp(t[1])).log_density(x), start=[0.0, 0.0]
+        lambda t: D.Gamma(np.exp(t[0]), np.exp(t[1])).logpdf(x), start=[0.0, 0.0]
     )
     closed = D.Gamma.fit(x)
     assert np.exp([log_shape, log_scale]) == pytest.approx([closed.shape, closed.scale], rel=1e-4)
     # ridge is least squares with a Gaussian prior
     a, y = np.array([[1.0, 0], [1, 1], [1, 2]]), np.array([1.0, 2, 4])
     w = D.maximum_likelihood(
-        lambda w: D.Gaussian().log_density(y - a @ w),
+        lambda w: D.Gaussian().logpdf(y - a @ w),
         [0, 0],
-        log_prior=lambda w: D.Gaussian(0, 1).log_density(w),
+        log_prior=lambda w: D.Gaussian(0, 1).logpdf(w),
     )
     assert_allclose(w, [0.8, 1.2666666667], atol=1e-5)
 

@@ -53,7 +53,7 @@ def test_distribution_and_rate():
             True,
         ),
         (Beta(2, 2), Uniform(), False),
-        (SimpleNamespace(density=parabola), Uniform(), False),
+        (SimpleNamespace(pdf=parabola), Uniform(), False),
         (stats.beta(2, 2), (lambda size, rng: rng.uniform(size=size), lambda x: 1.0 + 0 * x), False),
     ],
 )
@@ -106,7 +106,7 @@ def test_what_does_not_work_is_said():
         (lambda x: np.nan * x, Uniform(), {}, "p must give a density.*got nan at x"),
         (lambda x: np.inf * x, Uniform(), {}, "got inf at x"),
         (lambda x: np.inf * x, Uniform(), {"log": True}, "log density, below infinity; got inf"),
-        (parabola, Gaussian().density, {}, r"q must be drawn from, too: .*\(draw, density\)"),
+        (parabola, Gaussian().pdf, {}, r"q must be drawn from, too: .*\(draw, density\)"),
         (parabola, (Uniform(),), {}, r"pair \(draw, density\); got 1 things"),
         (parabola, (Uniform(), lambda x: 0.0 * x), {}, "q must be positive where it draws; it is 0 at x"),
         (parabola, (lambda size, rng: rng.random(3), Uniform()), {}, r"must draw 1000 points.*shape \(3,\)"),

@@ -68,7 +68,7 @@ def test_importance_weights():
     assert found.weights.sum() == pytest.approx(1)
     assert found.effective_sample_size == pytest.approx(1 / (found.weights**2).sum())
     # E_q w² in closed form: the share of draws that are worth something
-    share = 1 / np.mean(np.exp(2 * (p.log_density(x := wide.sample(400_000, 2)) - wide.log_density(x))))
+    share = 1 / np.mean(np.exp(2 * (p.logpdf(x := wide.sample(400_000, 2)) - wide.logpdf(x))))
     assert found.effective_sample_size / 20_000 == pytest.approx(share, rel=0.03)
     again = found.resample(5000, random_state=0)
     assert stats.kstest(again, "norm").pvalue > 0.01
@@ -80,7 +80,7 @@ def test_a_constant_changes_nothing_where_weights_are_normalised():
     for log_constant in (-2000.0, 3000.0):
         other = importance_sampling(
             np.cos,
-            lambda x, constant=log_constant: Gaussian().log_density(x) + constant,
+            lambda x, constant=log_constant: Gaussian().logpdf(x) + constant,
             (q, q),
             3000,
             self_normalised=True,

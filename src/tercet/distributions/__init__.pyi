@@ -1,4 +1,4 @@
-from tercet.distributions.base import ExponentialFamily
+from tercet.distributions.base import Distribution, ExponentialFamily
 from tercet.distributions.compound import BetaBinomial, DirichletMultinomial
 from tercet.distributions.estimation import (
     BernoulliEstimates,
@@ -26,7 +26,7 @@ from tercet.distributions.probability_tables import (
     normalise,
     product,
 )
-from tercet.distributions.two_parameter import Beta, Gamma, Gaussian
+from tercet.distributions.two_parameter import Beta, Gamma, Gaussian, beta_function, gamma_function
 from tercet.distributions.wishart import Wishart
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Categorical",
     "Dirichlet",
     "DirichletMultinomial",
+    "Distribution",
     "Exponential",
     "ExponentialFamily",
     "Gamma",
@@ -51,10 +52,12 @@ __all__ = [
     "Uniform",
     "Wishart",
     "bernoulli_estimates",
+    "beta_function",
     "conditional",
     "decide",
     "expected_log_dirichlet",
     "feature_expectation",
+    "gamma_function",
     "gaussian_noise_log_likelihood",
     "joint_table",
     "marginal",

@@ -10,8 +10,15 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from tercet.core.catalog import method
-from tercet.distributions.base import Seed, check_positive, vector_observations
-from tercet.distributions.multivariate import Dirichlet
+from tercet.distributions.base import (
+    Distribution,
+    Size,
+    check_positive,
+    table_cdf,
+    table_quantile,
+    vector_observations,
+)
+from tercet.distributions.multivariate import NO_ORDER, Dirichlet, counts_cdf
 
 
 @method(
@@ -23,19 +30,25 @@ from tercet.distributions.multivariate import Dirichlet
     peers=["scipy.stats.dirichlet_multinomial"],
 )
 @dataclass(frozen=True, eq=False)
-class DirichletMultinomial:
+class DirichletMultinomial(Distribution):
     """Counts of K outcomes in n trials, whose probabilities have a Dirichlet distribution.
 
     The predictive distribution of new counts: ``DirichletMultinomial(prior.posterior(counts).alpha, n)``.
 
     Examples
     --------
-    >>> DirichletMultinomial([1, 1], trials=2).density([[2, 0], [1, 1], [0, 2]]).round(6)
+    >>> DirichletMultinomial([1, 1], trials=2).pdf([[2, 0], [1, 1], [0, 2]]).round(6)
     array([0.333333, 0.333333, 0.333333])
     """
 
     alpha: ArrayLike
     trials: int = 1
+    _axes = 1
+    _undefined = {
+        "quantile": NO_ORDER.format(
+            instead="the count of outcome k is BetaBinomial(alpha[k], the others' sum)"
+        )
+    }
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", Dirichlet(self.alpha)._alpha)
@@ -51,7 +64,7 @@ class DirichletMultinomial:
         return self.trials * self.prior.mean
 
     @property
-    def variance(self) -> np.ndarray:
+    def var(self) -> np.ndarray:
         return np.diag(self.covariance).copy()
 
     @property
@@ -59,21 +72,22 @@ class DirichletMultinomial:
         total = float(np.sum(self.alpha))
         return self.trials * (total + self.trials) * self.prior.covariance
 
-    def log_density(self, x: ArrayLike) -> np.ndarray:
-        """log of the probability of the counts, for each row."""
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
         x = vector_observations(x, np.size(self.alpha))
-        valid = np.all((x >= 0) & (np.floor(x) == x), axis=-1) & (x.sum(axis=-1) == self.trials)
+        whole = np.all((x >= 0) & (np.floor(x) == x), axis=-1)
+        valid = whole & (np.where(whole[..., None], x, 0.0).sum(axis=-1) == self.trials)
         counts = np.where(valid[..., None], x, 0.0)
         ways = gammaln(self.trials + 1.0) - gammaln(counts + 1.0).sum(axis=-1)
-        return np.where(valid, ways + self.prior.log_evidence(counts), -np.inf)[()]
+        return np.where(valid, ways + self.prior.log_evidence(counts), -np.inf)
 
-    def density(self, x: ArrayLike) -> np.ndarray:
-        """Probability of the counts."""
-        return np.exp(self.log_density(x))
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        # the counts are those of independent negative binomial variables, given their sum
+        alpha, count = np.asarray(self.alpha)[:, None], np.arange(self.trials + 1.0)
+        share = self.trials / (self.trials + alpha.sum())
+        logs = gammaln(alpha + count) - gammaln(alpha) - gammaln(count + 1.0) + count * np.log(share)
+        return counts_cdf(np.exp(logs + alpha * np.log1p(-share)), x)
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        """Draw ``size`` vectors of counts, or a single one."""
-        rng = np.random.default_rng(random_state)
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
         return rng.multinomial(self.trials, self.prior.sample(size, rng))
 
 
@@ -86,12 +100,12 @@ class DirichletMultinomial:
     peers=["scipy.stats.betabinom"],
 )
 @dataclass(frozen=True, eq=False)
-class BetaBinomial:
+class BetaBinomial(Distribution):
     """Successes in n trials, whose probability has a Beta distribution.
 
     Examples
     --------
-    >>> BetaBinomial(1, 1, trials=2).density([0, 1, 2, 3]).round(6)
+    >>> BetaBinomial(1, 1, trials=2).pdf([0, 1, 2, 3]).round(6)
     array([0.333333, 0.333333, 0.333333, 0.      ])
     """
 
@@ -113,21 +127,24 @@ class BetaBinomial:
         return float(self._pair.mean[0])
 
     @property
-    def variance(self) -> float:
-        return float(self._pair.variance[0])
+    def var(self) -> float:
+        return float(self._pair.var[0])
 
-    def log_density(self, x: ArrayLike) -> np.ndarray:
-        """log P(x)."""
-        x = np.asarray(x, dtype=float)
-        return self._pair.log_density(np.stack([x, self.trials - x], axis=-1))
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        x = np.where(np.isfinite(x), x, -1.0)
+        return self._pair.logpdf(np.stack([x, self.trials - x], axis=-1))
 
-    def density(self, x: ArrayLike) -> np.ndarray:
-        """P(x)."""
-        return np.exp(self.log_density(x))
+    @property
+    def _mass(self) -> np.ndarray:
+        return self.pdf(np.arange(self.trials + 1.0))
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        """Draw ``size`` counts, or a single one."""
-        rng = np.random.default_rng(random_state)
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return table_cdf(self._mass, x)
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        return table_quantile(self._mass, p)
+
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
         return rng.binomial(self.trials, rng.beta(self.a, self.b, size))
 
 

@@ -13,12 +13,15 @@ from scipy.special import betaln
 
 from tercet.core.catalog import method
 from tercet.core.functions import log_sum_exp
+from tercet.distributions.base import Distribution, Size, table_cdf, table_quantile
 from tercet.distributions.two_parameter import Beta
 
 
 @dataclass(frozen=True, eq=False)
-class GridPosterior:
+class GridPosterior(Distribution):
     """P(theta | data) over finitely many parameter values (Li eq. 1.3). Made by :func:`posterior`.
+
+    ``quantile`` gives the ends of a credible interval where theta is a number.
 
     Attributes
     ----------
@@ -58,6 +61,39 @@ class GridPosterior:
     def mean(self) -> Any:
         """Posterior mean of theta."""
         return self.expect(lambda theta: theta)
+
+    @property
+    def var(self) -> Any:
+        """Posterior variance of theta."""
+        return self.expect(lambda theta: (theta - self.mean) ** 2)
+
+    def _check_defined(self, name: str) -> None:
+        if self.theta.ndim > 1:
+            raise NotImplementedError(f"GridPosterior.{name} is not defined: vectors theta have no order.")
+
+    def _missing(self, x: np.ndarray) -> np.ndarray:
+        return np.isnan(x).any(axis=tuple(range(1 - self.theta.ndim, 0)))
+
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        inner = self.theta.shape[1:]
+        if x.shape[x.ndim - len(inner) :] != inner:
+            raise ValueError(f"x must be values of theta, of shape {inner}, got an array of shape {x.shape}")
+        axes = tuple(range(1, self.theta.ndim))
+        same = [(self.theta == point).all(axis=axes) for point in x.reshape(-1, *inner)]
+        mass = np.array([self.probability[equal].sum() for equal in same])
+        with np.errstate(divide="ignore"):
+            return np.log(mass).reshape(x.shape[: x.ndim - len(inner)])
+
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        order = np.argsort(self.theta)
+        return table_cdf(self.probability[order], np.searchsorted(self.theta[order], x, side="right") - 1.0)
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        order = np.argsort(self.theta)
+        return self.theta[order][table_quantile(self.probability[order], p)]
+
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return self.theta[rng.choice(len(self.theta), size, p=self.probability)]
 
     def expect(self, function: Callable[[Any], Any]) -> Any:
         """Posterior expectation of a function of theta."""

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tercet.core.catalog import method
-from tercet.core.functions import logit, sigmoid, sigmoid_derivative
-from tercet.distributions.base import Seed, check_positive
+from tercet.core.functions import logit, sigmoid
+from tercet.distributions.base import Distribution, Size, check_finite, check_positive
 
 
 @method(
@@ -21,7 +20,7 @@ from tercet.distributions.base import Seed, check_positive
     peers=["scipy.stats.logistic"],
 )
 @dataclass(frozen=True)
-class LogisticDistribution:
+class LogisticDistribution(Distribution):
     """Logistic distribution, whose distribution function is the sigmoid.
 
     F(x) = 1 / (1 + exp(-(x - location) / scale)), symmetric about its location. With both parameters free it
@@ -37,38 +36,31 @@ class LogisticDistribution:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
+        check_finite("location", self.location)
         check_positive("scale", self.scale)
 
-    def _standard(self, x: ArrayLike) -> np.ndarray:
-        return (np.asarray(x, dtype=float) - self.location) / self.scale
+    def _standard(self, x: np.ndarray) -> np.ndarray:
+        return (x - self.location) / self.scale
 
-    def cdf(self, x: ArrayLike) -> np.ndarray:
-        """P(X <= x) (eq. 6.1)."""
-        return sigmoid(self._standard(x))
-
-    def density(self, x: ArrayLike) -> np.ndarray:
-        """Derivative of the cdf (eq. 6.2)."""
-        return sigmoid_derivative(self._standard(x)) / self.scale
-
-    def log_density(self, x: ArrayLike) -> np.ndarray:
-        """log of the density, exact far out in the tails."""
-        size = np.abs(self._standard(x))
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        size = np.abs(self._standard(x))  # the density (eq. 6.2) is symmetric, and overflows on one side only
         return -size - 2.0 * np.log1p(np.exp(-size)) - np.log(self.scale)
 
-    def quantile(self, p: ArrayLike) -> np.ndarray:
-        """The x with P(X <= x) = p."""
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return sigmoid(self._standard(x))  # eq. 6.1
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
         return self.location + self.scale * logit(p)
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        """Draw ``size`` observations, or a single one."""
-        return np.random.default_rng(random_state).logistic(self.location, self.scale, size)
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.logistic(self.location, self.scale, size)
 
     @property
     def mean(self) -> float:
         return float(self.location)
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return float((np.pi * self.scale) ** 2 / 3.0)
 
 
@@ -81,14 +73,14 @@ class LogisticDistribution:
     peers=["scipy.stats.laplace"],
 )
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(Distribution):
     """Laplace distribution with density exp(-abs(x - location) / scale) / (2 scale).
 
     As a prior of a coefficient it is the L1 penalty with strength 1 / scale.
 
     Examples
     --------
-    >>> float(Laplace(scale=0.5).density(0.0))
+    >>> float(Laplace(scale=0.5).pdf(0.0))
     1.0
     """
 
@@ -96,41 +88,29 @@ class Laplace:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
+        check_finite("location", self.location)
         check_positive("scale", self.scale)
 
-    def log_density(self, x: ArrayLike) -> np.ndarray:
-        """log of the density."""
-        distance = np.abs(np.asarray(x, dtype=float) - self.location)
-        return -distance / self.scale - np.log(2.0 * self.scale)
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        return -np.abs(x - self.location) / self.scale - np.log(2.0 * self.scale)
 
-    def density(self, x: ArrayLike) -> np.ndarray:
-        """exp(-abs(x - location) / scale) / (2 scale)."""
-        return np.exp(self.log_density(x))
-
-    def cdf(self, x: ArrayLike) -> np.ndarray:
-        """P(X <= x)."""
-        z = (np.asarray(x, dtype=float) - self.location) / self.scale
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        z = (x - self.location) / self.scale
         tail = 0.5 * np.exp(-np.abs(z))
-        return np.where(z < 0, tail, 1.0 - tail)[()]
+        return np.where(z < 0, tail, 1.0 - tail)
 
-    def quantile(self, p: ArrayLike) -> np.ndarray:
-        """The x with P(X <= x) = p."""
-        p = np.asarray(p, dtype=float)
-        if np.any(~((p >= 0) & (p <= 1))):
-            raise ValueError(f"p must lie in [0, 1], got {p!r}")
-        with np.errstate(divide="ignore"):
-            return self.location + self.scale * np.sign(p - 0.5) * -np.log(2.0 * np.minimum(p, 1.0 - p))
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        return self.location + self.scale * np.sign(p - 0.5) * -np.log(2.0 * np.minimum(p, 1.0 - p))
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        """Draw ``size`` observations, or a single one."""
-        return np.random.default_rng(random_state).laplace(self.location, self.scale, size)
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.laplace(self.location, self.scale, size)
 
     @property
     def mean(self) -> float:
         return float(self.location)
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return 2.0 * float(self.scale) ** 2
 
 
@@ -142,12 +122,12 @@ class Laplace:
     peers=["scipy.stats.uniform"],
 )
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Distribution):
     """Uniform distribution of numbers between two bounds.
 
     Examples
     --------
-    >>> Uniform(1, 3).density([0.0, 2.0]), Uniform(1, 3).mean
+    >>> Uniform(1, 3).pdf([0.0, 2.0]), Uniform(1, 3).mean
     (array([0. , 0.5]), 2.0)
     """
 
@@ -158,37 +138,25 @@ class Uniform:
         if not -np.inf < self.low < self.high < np.inf:
             raise ValueError(f"low must be below high, both finite, got low={self.low!r}, high={self.high!r}")
 
-    def density(self, x: ArrayLike) -> np.ndarray:
-        """1 / (high - low) inside, 0 outside."""
-        return np.exp(self.log_density(x))
-
-    def log_density(self, x: ArrayLike) -> np.ndarray:
-        """log of the density."""
-        x = np.asarray(x, dtype=float)
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
         inside = (x >= self.low) & (x <= self.high)
-        return np.where(inside, -np.log(self.high - self.low), -np.inf)[()]
+        return np.where(inside, -np.log(self.high - self.low), -np.inf)
 
-    def cdf(self, x: ArrayLike) -> np.ndarray:
-        """P(X <= x)."""
-        return np.clip((np.asarray(x, dtype=float) - self.low) / (self.high - self.low), 0.0, 1.0)
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return np.clip((x - self.low) / (self.high - self.low), 0.0, 1.0)
 
-    def quantile(self, p: ArrayLike) -> np.ndarray:
-        """The x with P(X <= x) = p."""
-        p = np.asarray(p, dtype=float)
-        if np.any(~((p >= 0) & (p <= 1))):
-            raise ValueError(f"p must lie in [0, 1], got {p!r}")
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
         return self.low + (self.high - self.low) * p
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        """Draw ``size`` observations, or a single one."""
-        return np.random.default_rng(random_state).uniform(self.low, self.high, size)
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.uniform(self.low, self.high, size)
 
     @property
     def mean(self) -> float:
         return 0.5 * (self.low + self.high)
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return float((self.high - self.low) ** 2 / 12.0)
 
     @property

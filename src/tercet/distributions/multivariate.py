@@ -11,14 +11,20 @@ from scipy.special import entr, gammaln, polygamma, psi, rel_entr, xlog1py, xlog
 
 from tercet.core.catalog import method
 from tercet.core.functions import softmax
+from tercet.core.input_errors import Explaining
 from tercet.distributions.base import (
     ExponentialFamily,
-    Seed,
+    Size,
     check_counts,
     check_simplex,
+    check_weights,
+    table_cdf,
+    table_quantile,
     vector_observations,
 )
 from tercet.distributions.two_parameter import Beta
+
+NO_ORDER = "vectors have no order, so that P(X <= x) = p at many x; {instead}."
 
 
 @method(
@@ -44,6 +50,8 @@ class Multinomial(ExponentialFamily):
 
     p: ArrayLike
     trials: int = 1
+    _axes = 1
+    _undefined = {"quantile": NO_ORDER.format(instead="the count of outcome k is binomial, with p[k]")}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", check_simplex("p", self.p))
@@ -69,7 +77,7 @@ class Multinomial(ExponentialFamily):
         return self.trials * self._p
 
     @property
-    def variance(self) -> np.ndarray:
+    def var(self) -> np.ndarray:
         return self.trials * self._p * (1.0 - self._p)
 
     @property
@@ -93,20 +101,25 @@ class Multinomial(ExponentialFamily):
     @classmethod
     def fit(cls, x: ArrayLike, sample_weight: ArrayLike | None = None, **known: Any) -> Self:
         """Shares of the outcomes in rows of counts; ``trials`` are the sum of each row, unless given."""
+        x = cls._observations(x)
         if "trials" not in known:
-            counts = np.atleast_2d(np.asarray(x, dtype=float))
-            totals = np.unique(counts.sum(axis=-1))
+            totals = np.unique(x.sum(axis=-1))
             if totals.size != 1 or totals[0] < 1:
                 raise ValueError(
                     f"x must be rows of counts that all have the same sum, at least 1; got the sums "
                     f"{totals.tolist()[:5]}"
                 )
-            x, known = counts, {**known, "trials": int(totals[0])}
+            known = {**known, "trials": int(totals[0])}
         return super().fit(x, sample_weight, **known)
 
     @classmethod
-    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
-        return np.asarray(x, dtype=float)[..., :-1]
+    def _observations(cls, x: ArrayLike) -> np.ndarray:
+        with Explaining(x=x):
+            return super()._observations(np.atleast_2d(np.asarray(x)))  # a single row of counts is enough
+
+    @classmethod
+    def _statistics_of(cls, x: np.ndarray, **known: Any) -> np.ndarray:
+        return x[..., :-1]
 
     def statistics(self, x: ArrayLike) -> np.ndarray:
         return vector_observations(x, self._p.size)[..., :-1]
@@ -117,10 +130,17 @@ class Multinomial(ExponentialFamily):
         safe = np.where(counts[..., None], x, 0.0)
         return np.where(counts, gammaln(self.trials + 1.0) - gammaln(safe + 1.0).sum(axis=-1), -np.inf)
 
-    def log_density(self, x: ArrayLike) -> np.ndarray:
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
         # eta is infinite where a probability is 0, and the mass is still a number
+        base = self.log_base(x)
+        safe = np.where(np.isfinite(base)[..., None], x, 0.0)
         with np.errstate(divide="ignore"):
-            return (self.log_base(x) + xlogy(vector_observations(x, self._p.size), self._p).sum(axis=-1))[()]
+            return base + xlogy(safe, self._p).sum(axis=-1)
+
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        # the counts are those of independent Poisson variables, given their sum
+        rate, count = self.trials * self._p[:, None], np.arange(self.trials + 1.0)
+        return counts_cdf(np.exp(xlogy(count, rate) - gammaln(count + 1.0) - rate), x)
 
     @property
     def entropy(self) -> float:
@@ -139,8 +159,8 @@ class Multinomial(ExponentialFamily):
             raise ValueError(f"other must have the same trials and outcomes as {self}, got {other}")
         return float(self.trials * rel_entr(self._p, other._p).sum())
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        return np.random.default_rng(random_state).multinomial(self.trials, self._p, size)
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.multinomial(self.trials, self._p, size)
 
 
 @method(
@@ -155,11 +175,17 @@ class Multinomial(ExponentialFamily):
 class Categorical(Multinomial):
     """One outcome k in {0 .. K-1} with probability p_k: a multinomial of one trial.
 
+    ``mean`` and ``var`` are those of the outcome written as a 0/1 vector, ``cdf`` and ``quantile`` those of its
+    number k.
+
     Examples
     --------
-    >>> Categorical([0.5, 0.3, 0.2]).density([0, 2])
+    >>> Categorical([0.5, 0.3, 0.2]).pdf([0, 2])
     array([0.5, 0.2])
     """
+
+    _axes = 0
+    _undefined = {}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -174,11 +200,13 @@ class Categorical(Multinomial):
     @classmethod
     def fit(cls, x: ArrayLike, sample_weight: ArrayLike | None = None, **known: Any) -> Self:
         """Shares of the outcomes in the data; ``n_outcomes`` where the last ones may not occur."""
-        codes = np.asarray(x)
-        if codes.dtype.kind not in "iu" or codes.size == 0 or codes.min() < 0:
-            raise ValueError(f"x must be integers, at least 0, got {x!r}")
+        with Explaining(x=x):
+            codes = np.asarray(x)
+        if codes.dtype.kind not in "iu" or codes.ndim != 1 or codes.size == 0 or codes.min() < 0:
+            raise ValueError(f"x must be integers, at least 0, in one column that is not empty, got {x!r}")
         outcomes = max(known.get("n_outcomes", 2), 2)
-        counts = np.bincount(codes, weights=sample_weight, minlength=outcomes)
+        weight = None if sample_weight is None else check_weights(sample_weight, codes.shape)
+        counts = np.bincount(codes, weights=weight, minlength=outcomes)
         return cls(counts / counts.sum())
 
     def statistics(self, x: ArrayLike) -> np.ndarray:
@@ -187,14 +215,20 @@ class Categorical(Multinomial):
     def log_base(self, x: ArrayLike) -> np.ndarray:
         return np.where(np.isin(x, np.arange(self._p.size)), 0.0, -np.inf)
 
-    def log_density(self, x: ArrayLike) -> np.ndarray:
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
         known = np.isfinite(self.log_base(x))
         with np.errstate(divide="ignore"):
             logs = np.log(self._p)
-        return np.where(known, logs[np.where(known, x, 0).astype(np.intp)], -np.inf)[()]
+        return np.where(known, logs[np.where(known, x, 0).astype(np.intp)], -np.inf)
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        return np.random.default_rng(random_state).choice(self._p.size, size, p=self._p)
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return table_cdf(self._p, x)
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        return table_quantile(self._p, p)
+
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.choice(self._p.size, size, p=self._p)
 
 
 @method(
@@ -227,6 +261,11 @@ class Dirichlet(ExponentialFamily):
     """
 
     alpha: ArrayLike
+    _axes = 1
+    _undefined = {
+        "cdf": "the joint one has no closed form; marginal(k).cdf(x) is that of one probability.",
+        "quantile": NO_ORDER.format(instead="marginal(k).quantile(p) is that of one probability"),
+    }
 
     def __post_init__(self) -> None:
         alpha = np.asarray(self.alpha, dtype=float)
@@ -251,7 +290,7 @@ class Dirichlet(ExponentialFamily):
         return self._alpha / self._alpha.sum()
 
     @property
-    def variance(self) -> np.ndarray:
+    def var(self) -> np.ndarray:
         return self.mean * (1.0 - self.mean) / (self._alpha.sum() + 1.0)
 
     @property
@@ -290,9 +329,9 @@ class Dirichlet(ExponentialFamily):
         return cls._match_moments(target, np.zeros(target.size))
 
     @classmethod
-    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
+    def _statistics_of(cls, x: np.ndarray, **known: Any) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(np.asarray(x, dtype=float))
+            return np.log(x)
 
     def posterior(self, counts: ArrayLike) -> Self:
         """The prior after ``counts`` of the K outcomes were seen: alpha + counts."""
@@ -320,8 +359,18 @@ class Dirichlet(ExponentialFamily):
         inside = np.all(x > 0, axis=-1) & (np.abs(x.sum(axis=-1) - 1.0) <= 1e-8)
         return np.where(inside, 0.0, -np.inf)
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        return np.random.default_rng(random_state).dirichlet(self._alpha, size)
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        x = vector_observations(x, self._alpha.size)
+        inside = np.all(x >= 0, axis=-1) & (np.abs(x.sum(axis=-1) - 1.0) <= 1e-8)
+        safe = np.where(inside[..., None], x, 1.0)
+        # a probability of 0 leaves a density of 0, a number or infinity, by its alpha; 0 comes before infinity
+        terms = xlogy(self.natural, safe)
+        terms = np.where((terms == -np.inf).any(axis=-1, keepdims=True), -np.inf, terms)
+        value = terms.sum(axis=-1) - self.log_partition
+        return np.where(inside, value, -np.inf)
+
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.dirichlet(self._alpha, size)
 
 
 @method(
@@ -341,3 +390,22 @@ def expected_log_dirichlet(alpha: ArrayLike) -> np.ndarray:
     """
     alpha = np.asarray(alpha, dtype=float)
     return psi(alpha) - psi(alpha.sum(axis=-1, keepdims=True))
+
+
+def counts_cdf(mass: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """P(no count is above that of x | their sum is n) of independent counts, for each vector x.
+
+    ``mass`` has a row for each count, with the masses of 0 .. n.
+    """
+    n = mass.shape[1] - 1
+    most = np.floor(np.clip(np.nan_to_num(vector_observations(x, len(mass))), -1.0, n)).astype(np.intp)
+
+    def of_sum(most: np.ndarray) -> float:
+        """P(no count is above its limit, and their sum is n)."""
+        total = np.array([1.0])
+        for row, limit in zip(mass, most):
+            total = np.convolve(total, row[: limit + 1])[: n + 1] if limit >= 0 else np.zeros(1)
+        return float(total[n]) if total.size > n else 0.0
+
+    found = np.array([of_sum(row) for row in most.reshape(-1, len(mass))])
+    return found.reshape(most.shape[:-1]) / of_sum(np.full(len(mass), n))

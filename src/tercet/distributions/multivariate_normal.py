@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, solve_triangular
 
 from tercet.core.catalog import method
-from tercet.distributions.base import ExponentialFamily, Seed, average, vector_observations
+from tercet.distributions.base import (
+    ExponentialFamily,
+    Size,
+    average,
+    check_weights,
+    vector_observations,
+)
+from tercet.distributions.multivariate import NO_ORDER
 
 
 @method(
@@ -37,6 +44,12 @@ class MultivariateNormal(ExponentialFamily):
 
     mean: ArrayLike
     covariance: ArrayLike
+    _axes = 1
+    _undefined = {
+        "quantile": NO_ORDER.format(
+            instead="entry k has the distribution Gaussian(mean[k], covariance[k, k])"
+        )
+    }
 
     def __post_init__(self) -> None:
         mean, covariance = np.asarray(self.mean, dtype=float), np.asarray(self.covariance, dtype=float)
@@ -64,7 +77,7 @@ class MultivariateNormal(ExponentialFamily):
         return np.asarray(self.covariance)
 
     @property
-    def variance(self) -> np.ndarray:
+    def var(self) -> np.ndarray:
         return np.diag(self._sigma).copy()
 
     @property
@@ -120,14 +133,12 @@ class MultivariateNormal(ExponentialFamily):
         x : array of shape (m, d)
             The observations.
         sample_weight : array of shape (m,), optional
-            How much each counts; 2 is as good as having it twice.
+            Their weights; a weight of 2 is equivalent to repeating the row.
         unbiased : bool, default=False
             Whether the scatter matrix is divided by the weight less 1, not by the weight.
         """
-        x = np.asarray(x, dtype=float)
-        if x.ndim != 2 or not len(x) or not np.isfinite(x).all():
-            raise ValueError(f"x must be rows of finite numbers, got an array of shape {x.shape}")
-        weight = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        x = cls._observations(x)
+        weight = np.ones(len(x)) if sample_weight is None else check_weights(sample_weight, x.shape[:1])
         mean = average(x, weight)
         away = x - mean  # first, so that nothing cancels where the mean is large
         total = float(weight.sum()) - unbiased
@@ -145,7 +156,7 @@ class MultivariateNormal(ExponentialFamily):
     def statistics(self, x: ArrayLike) -> np.ndarray:
         x = vector_observations(x, self._mu.size)
         squares = x[..., :, None] * x[..., None, :]
-        return np.concatenate([x, squares.reshape(*x.shape[:-1], -1)], axis=-1)
+        return np.concatenate([x, squares.reshape(*x.shape[:-1], x.shape[-1] ** 2)], axis=-1)
 
     @property
     def _mean_log_base(self) -> float:
@@ -155,14 +166,24 @@ class MultivariateNormal(ExponentialFamily):
         x = vector_observations(x, self._mu.size)
         return np.full(x.shape[:-1], -0.5 * self._mu.size * np.log(2 * np.pi))
 
-    def log_density(self, x: ArrayLike) -> np.ndarray:
-        # the same in exact arithmetic, without the cancellation
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        # the exponential form in exact arithmetic, without its cancellation
         away = vector_observations(x, self._mu.size) - self._mu
-        z = solve_triangular(self._factor, away.reshape(-1, self._mu.size).T, lower=True)
+        rows = away.reshape(-1, self._mu.size).T
+        z = solve_triangular(self._factor, rows, lower=True, check_finite=False)
         scale = np.log(np.diag(np.asarray(self._factor))).sum()
-        return (self.log_base(x) - scale - 0.5 * (z**2).sum(axis=0).reshape(away.shape[:-1]))[()]
+        return self.log_base(x) - scale - 0.5 * (z**2).sum(axis=0).reshape(away.shape[:-1])
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        rng, d = np.random.default_rng(random_state), self._mu.size
-        draws = rng.normal(size=(1 if size is None else size, d)) @ np.asarray(self._factor).T + self._mu
-        return draws[0] if size is None else draws
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        from scipy.stats import multivariate_normal  # takes a second to import
+
+        x = vector_observations(x, self._mu.size)
+        rows = np.nan_to_num(x.reshape(-1, self._mu.size), posinf=np.inf, neginf=-np.inf)
+        # the integral is estimated, with the same points each time
+        with np.errstate(invalid="ignore"):
+            found = [multivariate_normal(self._mu, self._sigma, seed=0).cdf(row) for row in rows]
+        return np.reshape(found, x.shape[:-1])
+
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        shape = () if size is None else np.atleast_1d(size)
+        return rng.normal(size=(*shape, self._mu.size)) @ np.asarray(self._factor).T + self._mu

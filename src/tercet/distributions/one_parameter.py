@@ -7,11 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import entr, gammaln, rel_entr, xlog1py, xlogy
+from scipy.special import entr, gammaln, ndtr, ndtri, pdtr, pdtrik, rel_entr, xlog1py, xlogy
 
 from tercet.core.catalog import method
 from tercet.core.functions import logit, sigmoid
-from tercet.distributions.base import ExponentialFamily, Seed, check_positive
+from tercet.distributions.base import (
+    ExponentialFamily,
+    Size,
+    check_finite,
+    check_positive,
+    table_cdf,
+    table_quantile,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,15 +29,15 @@ class _ScalarFamily(ExponentialFamily):
         return np.asarray(x, dtype=float)[..., None]
 
     @classmethod
-    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
-        return np.asarray(x, dtype=float)[:, None]
+    def _statistics_of(cls, x: np.ndarray, **known: Any) -> np.ndarray:
+        return x[:, None]
 
     @property
     def mean(self) -> float:
         raise NotImplementedError
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         raise NotImplementedError
 
     @property
@@ -39,7 +46,7 @@ class _ScalarFamily(ExponentialFamily):
 
     @property
     def covariance_statistics(self) -> np.ndarray:
-        return np.array([[float(self.variance)]])
+        return np.array([[float(self.var)]])
 
 
 @method(
@@ -79,7 +86,7 @@ class Bernoulli(_ScalarFamily):
         return float(self.p)
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return float(self.p * (1.0 - self.p))
 
     @property
@@ -97,18 +104,28 @@ class Bernoulli(_ScalarFamily):
     def log_base(self, x: ArrayLike) -> np.ndarray:
         return np.where(np.isin(x, (0, 1)), 0.0, -np.inf)
 
-    def log_density(self, x: ArrayLike) -> np.ndarray:
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
         # eta is infinite at p = 0 and 1, where the mass is still a number
-        x = np.asarray(x, dtype=float)
+        inside = np.isin(x, (0, 1))
+        safe = np.where(inside, x, 0.0)
         with np.errstate(divide="ignore"):
-            inside = xlogy(x, self.p) + xlog1py(1.0 - x, -self.p)
-        return np.where(np.isin(x, (0, 1)), inside, -np.inf)[()]
+            return np.where(inside, xlogy(safe, self.p) + xlog1py(1.0 - safe, -self.p), -np.inf)
+
+    @property
+    def _mass(self) -> np.ndarray:
+        return np.array([1.0 - self.p, self.p])
+
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return table_cdf(self._mass, x)
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        return table_quantile(self._mass, p)
 
     def kl(self, other: Self) -> float:
         return float(rel_entr(self.p, other.p) + rel_entr(1.0 - self.p, 1.0 - other.p))
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        return np.random.default_rng(random_state).binomial(1, self.p, size)
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.binomial(1, self.p, size)
 
 
 @method(
@@ -131,8 +148,10 @@ class GaussianKnownVariance(_ScalarFamily):
 
     mean: float = 0.0
     variance: float = 1.0
+    _of_rows = "MultivariateNormal"
 
     def __post_init__(self) -> None:
+        check_finite("mean", self.mean)
         check_positive("variance", self.variance)
 
     @property
@@ -162,8 +181,25 @@ class GaussianKnownVariance(_ScalarFamily):
         x = np.asarray(x, dtype=float)
         return -0.5 * (x**2 / self.variance + np.log(2 * np.pi * self.variance))
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        return np.random.default_rng(random_state).normal(self.mean, np.sqrt(self.variance), size)
+    @property
+    def var(self) -> float:
+        return float(self.variance)
+
+    def _outside(self, x: np.ndarray) -> np.ndarray:
+        return np.zeros(x.shape, dtype=bool)
+
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        # the exponential form in exact arithmetic, without its cancellation
+        return -0.5 * ((x - self.mean) ** 2 / self.variance + np.log(2 * np.pi * self.variance))
+
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return ndtr((x - self.mean) / np.sqrt(self.variance))
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        return self.mean + np.sqrt(self.variance) * ndtri(p)
+
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.normal(self.mean, np.sqrt(self.variance), size)
 
 
 @method(
@@ -180,7 +216,7 @@ class Poisson(_ScalarFamily):
 
     Examples
     --------
-    >>> float(Poisson(2.0).density(3).round(6))
+    >>> float(Poisson(2.0).pdf(3).round(6))
     0.180447
     """
 
@@ -202,7 +238,7 @@ class Poisson(_ScalarFamily):
         return float(self.rate)
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return float(self.rate)
 
     @property
@@ -211,7 +247,7 @@ class Poisson(_ScalarFamily):
             return float(0.5 * (1 + np.log(2 * np.pi * self.rate)) - 1 / (12 * self.rate))
         reach = 12.0 * np.sqrt(self.rate) + 40.0  # beyond twelve deviations there is nothing
         x = np.arange(max(np.floor(self.rate - reach), 0.0), self.rate + reach)
-        return float(entr(self.density(x)).sum())
+        return float(entr(self.pdf(x)).sum())
 
     @classmethod
     def from_natural(cls, eta: ArrayLike) -> Self:
@@ -226,8 +262,20 @@ class Poisson(_ScalarFamily):
         count = (x >= 0) & (np.floor(x) == x)
         return np.where(count, -gammaln(np.where(count, x, 0.0) + 1.0), -np.inf)
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        return np.random.default_rng(random_state).poisson(self.rate, size)
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return np.where(x < 0, 0.0, pdtr(np.maximum(np.floor(x), 0.0), self.rate))
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        # pdtrik inverts the cdf between the counts; rounding may put it just above the right one
+        inner = np.clip(p, np.finfo(float).tiny, 1 - 2**-53)
+        above = np.ceil(np.maximum(pdtrik(inner, self.rate), 0.0))
+        before = np.maximum(above - 1.0, 0.0)
+        count = np.where(pdtr(before, self.rate) >= p, before, above)
+        count = np.where(pdtr(count, self.rate) < p, count + 1.0, count)
+        return np.where(p == 0, 0.0, np.where(p == 1, np.inf, count))
+
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.poisson(self.rate, size)
 
 
 @method(
@@ -266,7 +314,7 @@ class Exponential(_ScalarFamily):
         return 1.0 / self.rate
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return 1.0 / self.rate**2
 
     @classmethod
@@ -280,5 +328,11 @@ class Exponential(_ScalarFamily):
     def log_base(self, x: ArrayLike) -> np.ndarray:
         return np.where(np.asarray(x) >= 0, 0.0, -np.inf)
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        return np.random.default_rng(random_state).exponential(1.0 / self.rate, size)
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return -np.expm1(-self.rate * np.maximum(x, 0.0))
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        return -np.log1p(-p) / self.rate
+
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.exponential(1.0 / self.rate, size)

@@ -7,10 +7,31 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln, gammaln, polygamma, psi
+from scipy.special import (
+    beta,
+    betainc,
+    betaincinv,
+    betaln,
+    gamma,
+    gammainc,
+    gammaincinv,
+    gammaln,
+    polygamma,
+    psi,
+    xlog1py,
+    xlogy,
+)
 
 from tercet.core.catalog import method
-from tercet.distributions.base import ExponentialFamily, Seed, average, check_counts, check_positive
+from tercet.distributions.base import (
+    ExponentialFamily,
+    Size,
+    average,
+    check_counts,
+    check_finite,
+    check_positive,
+)
+from tercet.distributions.one_parameter import GaussianKnownVariance
 
 
 @method(
@@ -33,8 +54,15 @@ class Gaussian(ExponentialFamily):
 
     mean: float = 0.0
     variance: float = 1.0
+    _of_rows = "MultivariateNormal"
+    # the same distribution, of which the other family knows the variance
+    var = GaussianKnownVariance.var
+    _logpdf, _outside = GaussianKnownVariance._logpdf, GaussianKnownVariance._outside
+    _cdf, _quantile = GaussianKnownVariance._cdf, GaussianKnownVariance._quantile
+    _sample = GaussianKnownVariance._sample
 
     def __post_init__(self) -> None:
+        check_finite("mean", self.mean)
         check_positive("variance", self.variance)
 
     @property
@@ -68,9 +96,15 @@ class Gaussian(ExponentialFamily):
     @classmethod
     def fit(cls, x: ArrayLike, sample_weight: ArrayLike | None = None, **known: Any) -> Self:
         # E[x^2] - E[x]^2 cancels where the mean is large: take the mean out first
-        x = np.asarray(x, dtype=float)
-        mean = float(average(x, sample_weight))
-        return cls(mean, float(average((x - mean) ** 2, sample_weight)))
+        x = cls._observations(x)
+        with np.errstate(over="ignore"):
+            mean = float(average(x, sample_weight))
+            variance = float(average((x - mean) ** 2, sample_weight))
+        if not 0 < variance < np.inf:
+            raise ValueError(
+                f"Gaussian.fit: the variance of x must be finite and above 0; of these {x.size} it is {variance}"
+            )
+        return cls(mean, variance)
 
     def statistics(self, x: ArrayLike) -> np.ndarray:
         x = np.asarray(x, dtype=float)
@@ -78,14 +112,6 @@ class Gaussian(ExponentialFamily):
 
     def log_base(self, x: ArrayLike) -> np.ndarray:
         return np.zeros(np.shape(x))
-
-    def log_density(self, x: ArrayLike) -> np.ndarray:
-        # the same in exact arithmetic, without the cancellation
-        x = np.asarray(x, dtype=float)
-        return -0.5 * ((x - self.mean) ** 2 / self.variance + np.log(2 * np.pi * self.variance))
-
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        return np.random.default_rng(random_state).normal(self.mean, np.sqrt(self.variance), size)
 
 
 @method(
@@ -126,7 +152,7 @@ class Gamma(ExponentialFamily):
         return float(self.shape * self.scale)
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return float(self.shape * self.scale**2)
 
     @property
@@ -135,7 +161,7 @@ class Gamma(ExponentialFamily):
 
     @property
     def covariance_statistics(self) -> np.ndarray:
-        return np.array([[polygamma(1, self.shape), self.scale], [self.scale, self.variance]])
+        return np.array([[polygamma(1, self.shape), self.scale], [self.scale, self.var]])
 
     @classmethod
     def from_natural(cls, eta: ArrayLike) -> Self:
@@ -152,7 +178,7 @@ class Gamma(ExponentialFamily):
         return cls._match_moments(target, cls(shape, target[1] / shape).natural)
 
     @classmethod
-    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
+    def _statistics_of(cls, x: np.ndarray, **known: Any) -> np.ndarray:
         return cls().statistics(x)
 
     def statistics(self, x: ArrayLike) -> np.ndarray:
@@ -161,10 +187,24 @@ class Gamma(ExponentialFamily):
             return np.stack([np.log(x), x], axis=-1)
 
     def log_base(self, x: ArrayLike) -> np.ndarray:
-        return np.where(np.asarray(x) > 0, 0.0, -np.inf)
+        x = np.asarray(x, dtype=float)
+        return np.where((x > 0) & (x < np.inf), 0.0, -np.inf)
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        return np.random.default_rng(random_state).gamma(self.shape, self.scale, size)
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        inside = (x >= 0) & (x < np.inf)  # at 0 the density is infinite, 1 / scale or 0
+        safe = np.where(inside, x, 1.0)
+        return np.where(
+            inside, xlogy(self.shape - 1.0, safe) - safe / self.scale - self.log_partition, -np.inf
+        )
+
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return gammainc(self.shape, np.maximum(x, 0.0) / self.scale)
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        return self.scale * gammaincinv(self.shape, p)
+
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.gamma(self.shape, self.scale, size)
 
 
 @method(
@@ -210,7 +250,7 @@ class Beta(ExponentialFamily):
         return float(self.a / (self.a + self.b))
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return self.mean * (1.0 - self.mean) / (self.a + self.b + 1.0)
 
     @property
@@ -269,7 +309,7 @@ class Beta(ExponentialFamily):
         return cls._match_moments(target, np.ones(2))
 
     @classmethod
-    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
+    def _statistics_of(cls, x: np.ndarray, **known: Any) -> np.ndarray:
         return cls().statistics(x)
 
     def statistics(self, x: ArrayLike) -> np.ndarray:
@@ -283,5 +323,82 @@ class Beta(ExponentialFamily):
         safe = np.where(inside, x, 0.5)
         return np.where(inside, -np.log(safe) - np.log1p(-safe), -np.inf)
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
-        return np.random.default_rng(random_state).beta(self.a, self.b, size)
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        inside = (x >= 0) & (x <= 1)  # the ends are in the support: Beta(1, 1) is the uniform distribution
+        safe = np.where(inside, x, 0.5)
+        value = xlogy(self.a - 1.0, safe) + xlog1py(self.b - 1.0, -safe) - self.log_partition
+        return np.where(inside, value, -np.inf)
+
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return betainc(self.a, self.b, np.clip(x, 0.0, 1.0))
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        return betaincinv(self.a, self.b, p)
+
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
+        return rng.beta(self.a, self.b, size)
+
+
+@method(
+    zh="伽马函数",
+    task="distribution",
+    model="Γ(x) = ∫₀^∞ t^(x-1) exp(-t) dt; Γ(x + 1) = xΓ(x), Γ(n) = (n - 1)!",
+    texts=["Machine Learning in Depth ch. 5, 5.3.3.2"],
+    peers=["scipy.special.gamma", "scipy.special.gammaln"],
+)
+def gamma_function(x: ArrayLike, log: bool = False) -> np.ndarray:
+    """Gamma function, the factorial of real numbers: Γ(x + 1) = x Γ(x), and Γ(n) = (n - 1)!.
+
+    Parameters
+    ----------
+    x : array-like
+        Numbers; not 0 and not negative integers, where the function has poles.
+    log : bool, default=False
+        Return log Γ(x) for x > 0. Γ itself is infinity in double precision above 171.62.
+
+    Examples
+    --------
+    >>> gamma_function([1, 2, 3, 4, 0.5]).round(6)
+    array([1.      , 1.      , 2.      , 6.      , 1.772454])
+    >>> gamma_function(1000.0, log=True).round(6)
+    np.float64(5905.220423)
+    """
+    x = np.asarray(x, dtype=float)
+    pole = (x <= 0) & (log | (np.floor(x) == x))
+    if pole.any():
+        allowed = (
+            "above 0 with log=True" if log else "no 0 and no negative integer, the poles of the function"
+        )
+        raise ValueError(f"gamma_function: x must be {allowed}; got {x[pole][0]}")
+    return gammaln(x) if log else gamma(x)
+
+
+@method(
+    zh="贝塔函数",
+    task="distribution",
+    model="B(a, b) = ∫₀¹ t^(a-1) (1 - t)^(b-1) dt = Γ(a)Γ(b)/Γ(a + b)",
+    texts=["Machine Learning in Depth ch. 5, 5.3.3.3"],
+    peers=["scipy.special.beta", "scipy.special.betaln"],
+)
+def beta_function(a: ArrayLike, b: ArrayLike, log: bool = False) -> np.ndarray:
+    """Beta function B(a, b) = Γ(a) Γ(b) / Γ(a + b), the normaliser of the Beta distribution.
+
+    Parameters
+    ----------
+    a, b : array-like
+        Numbers above 0.
+    log : bool, default=False
+        Return log B(a, b), which does not underflow.
+
+    Examples
+    --------
+    >>> beta_function(7, 4)  # 6! 3! / 10!
+    np.float64(0.0011904761904761904)
+    >>> beta_function(1e4, 1e4, log=True).round(6)
+    np.float64(-13866.283257)
+    """
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    for name, value in (("a", a), ("b", b)):
+        if not np.all(value > 0):
+            raise ValueError(f"beta_function: {name} must be above 0; got {value[~(value > 0)][0]}")
+    return betaln(a, b) if log else beta(a, b)

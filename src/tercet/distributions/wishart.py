@@ -11,7 +11,7 @@ from scipy.special import multigammaln, polygamma, psi
 
 from tercet.core.catalog import method
 from tercet.core.functions import monotone_root
-from tercet.distributions.base import ExponentialFamily, Seed, check_positive
+from tercet.distributions.base import ExponentialFamily, Size, check_positive
 
 
 @method(
@@ -37,6 +37,11 @@ class Wishart(ExponentialFamily):
 
     df: float
     scale: ArrayLike
+    _axes = 2
+    _undefined = {
+        name: f"matrices have no order. Entry (k, k) of X is Gamma(df / 2, 2 scale[k, k]): use its {name}."
+        for name in ("cdf", "quantile")
+    }
 
     def __post_init__(self) -> None:
         scale = np.asarray(self.scale, dtype=float)
@@ -67,7 +72,7 @@ class Wishart(ExponentialFamily):
         return self.df * self._v
 
     @property
-    def variance(self) -> np.ndarray:
+    def var(self) -> np.ndarray:
         d = np.diag(self._v)
         return self.df * (self._v**2 + np.outer(d, d))
 
@@ -121,28 +126,29 @@ class Wishart(ExponentialFamily):
         return cls(df, mean / df)
 
     @classmethod
-    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
-        x = np.asarray(x, dtype=float)
-        if x.ndim != 3 or x.shape[1] != x.shape[2]:
-            raise ValueError(f"x must be a stack of square matrices, got shape {x.shape}")
+    def _statistics_of(cls, x: np.ndarray, **known: Any) -> np.ndarray:
         member = cls(x.shape[1], np.eye(x.shape[1]))
         return np.where(np.isfinite(member.log_base(x))[:, None], member.statistics(x), -np.inf)
 
     def statistics(self, x: ArrayLike) -> np.ndarray:
         x = np.asarray(x, dtype=float)
         log_det = np.linalg.slogdet(x)[1]
-        return np.concatenate([log_det[..., None], x.reshape(*x.shape[:-2], -1)], axis=-1)
+        return np.concatenate([log_det[..., None], x.reshape(*x.shape[:-2], x.shape[-1] ** 2)], axis=-1)
 
     def log_base(self, x: ArrayLike) -> np.ndarray:
         x = np.asarray(x, dtype=float)
+        if x.shape[-2:] != self._v.shape:
+            raise ValueError(f"x must be matrices of shape {self._v.shape}, got an array of shape {x.shape}")
         symmetric = np.all(np.isclose(x, np.swapaxes(x, -1, -2)), axis=(-2, -1))
-        return np.where(symmetric & (np.linalg.eigvalsh(x)[..., 0] > 0), 0.0, -np.inf)
+        safe = np.where(
+            (symmetric & np.isfinite(x).all(axis=(-2, -1)))[..., None, None], x, -np.eye(len(self._v))
+        )
+        return np.where(np.linalg.eigvalsh(safe)[..., 0] > 0, 0.0, -np.inf)
 
-    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+    def _sample(self, rng: np.random.Generator, size: Size) -> Any:
         # Bartlett: L A A' L' with chi on the diagonal of A and normals below it
-        rng, p, count = np.random.default_rng(random_state), self._v.shape[0], 1 if size is None else size
-        a = np.tril(rng.normal(size=(count, p, p)), -1)
-        a[:, np.arange(p), np.arange(p)] = np.sqrt(rng.chisquare(self.df - np.arange(p), size=(count, p)))
+        p, shape = self._v.shape[0], () if size is None else np.atleast_1d(size)
+        a = np.tril(rng.normal(size=(*shape, p, p)), -1)
+        a[..., np.arange(p), np.arange(p)] = np.sqrt(rng.chisquare(self.df - np.arange(p), size=(*shape, p)))
         root = np.linalg.cholesky(self._v) @ a
-        draws = root @ np.swapaxes(root, -1, -2)
-        return draws[0] if size is None else draws
+        return root @ np.swapaxes(root, -1, -2)

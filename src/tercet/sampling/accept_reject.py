@@ -76,7 +76,7 @@ def accept_reject(
     p : callable or distribution
         The density, of one point or of an array of points. It need not be normalised.
     q : distribution or pair (draw, density)
-        The proposal: an object with `sample` and `log_density` (or scipy's `rvs` and `logpdf`), or functions
+        The proposal: an object with `sample` and `logpdf` (or scipy's `rvs` and `logpdf`), or functions
         `draw(size, rng)` and `density(x)`.
     size : int
         How many points to accept.

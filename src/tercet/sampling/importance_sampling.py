@@ -89,7 +89,7 @@ def importance_sampling(
     p : callable or distribution
         The density. It must be normalised unless `self_normalised`.
     q : distribution or pair (draw, density)
-        The proposal, positive wherever f p is not 0: an object with `sample` and `log_density` (or scipy's `rvs`
+        The proposal, positive wherever f p is not 0: an object with `sample` and `logpdf` (or scipy's `rvs`
         and `logpdf`), or functions `draw(size, rng)` and `density(x)`.
     size : int, default=10_000
         How many draws.

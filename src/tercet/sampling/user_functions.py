@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-LOG_DENSITIES = ("log_density", "logpdf", "logpmf")
-DENSITIES = ("density", "pdf", "pmf")
+LOG_DENSITIES = ("logpdf", "logpmf")
+DENSITIES = ("pdf", "pmf")
 
 
 class PointFunction:
@@ -91,7 +91,7 @@ def log_density(p: Any, name: str, log: bool = False) -> Callable[[np.ndarray], 
     Parameters
     ----------
     p : distribution or callable
-        With `log_density`, `logpdf`, `density`, `pdf` or the like; or a function that gives a density, not
+        With `logpdf`, `logpmf`, `pdf` or `pmf`; or a function that gives a density, not
         necessarily normalised.
     name : str
         What to call it in errors.

@@ -23,7 +23,7 @@ def gaussians(Q: Any, P: Any) -> dict[str, Any]:
     return {
         "closed form": kl_gaussian(*Q, *P),
         "log-partition": q.kl(p),
-        "integral": kl_density(q.log_density, p.log_density),
+        "integral": kl_density(q.logpdf, p.logpdf),
     }
 
 
@@ -34,7 +34,7 @@ def dirichlet(alpha: Any, theta: Any) -> dict[str, Any]:
     return {
         "eta": member.natural,
         "A": member.log_partition,
-        "log p": member.log_density(theta),
+        "log p": member.logpdf(theta),
         "E[log theta]": member.mean_statistics,
     }
 

@@ -29,7 +29,7 @@ def logistic(location: float, scale: float, x: Any) -> dict[str, Any]:
     from tercet.distributions import LogisticDistribution
 
     law = LogisticDistribution(location=location, scale=scale)
-    return {"F": law.cdf(x), "f": law.density(x)}
+    return {"F": law.cdf(x), "f": law.pdf(x)}
 
 
 EXAMPLES = [

@@ -23,7 +23,7 @@ def accepted(c: float, at: Any, size: int) -> dict[str, Any]:
     found = accept_reject(parabola, q, size, c=c, random_state=0)
     mean, variance = found.samples.mean(), found.samples.var()
     return {
-        "p / (c q)": [parabola(x) / (c * q.density(x)) for x in at],
+        "p / (c q)": [parabola(x) / (c * q.pdf(x)) for x in at],
         "acceptance rate": round(found.acceptance_rate, 2),
         "mean": round(mean, 2),
         "variance": round(variance, 2),

@@ -27,10 +27,10 @@ def dirichlet(alpha: Any) -> dict[str, Any]:
     member = Dirichlet(alpha)
     return {
         "mean": member.mean,
-        "variance": member.variance,
+        "variance": member.var,
         "E[log θ]": member.mean_statistics,
         "log B": member.log_partition,
-        "log p(mean)": member.log_density(member.mean),
+        "log p(mean)": member.logpdf(member.mean),
     }
 
 

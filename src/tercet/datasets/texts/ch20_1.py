@@ -18,11 +18,11 @@ def dirichlet(alpha: Any) -> dict[str, Any]:
     member = Dirichlet(alpha)
     return {
         "mean": member.mean,
-        "variance": member.variance,
+        "variance": member.var,
         "Cov(θ_1, θ_2)": member.covariance[0, 1],
         "E[log θ]": member.mean_statistics,
         "log B": member.log_partition,
-        "log p at the mean": member.log_density(member.mean),
+        "log p at the mean": member.logpdf(member.mean),
     }
 
 
@@ -42,7 +42,7 @@ def conjugate(alpha: Any, counts: Any) -> dict[str, Any]:
         "posterior mean": after.mean,
         "log evidence": prior.log_evidence(counts),
         "log evidence, outcome by outcome": steps,
-        "P of the counts": DirichletMultinomial(alpha, int(np.sum(counts))).density(counts),
+        "P of the counts": DirichletMultinomial(alpha, int(np.sum(counts))).pdf(counts),
         "D(posterior ‖ prior)": kl_dirichlet(after.alpha, alpha),
     }
 

@@ -37,7 +37,7 @@ def risk_and_likelihood(x: Any, theta: Any, prior: Any) -> dict[str, Any]:
     from tercet.losses import Log
     from tercet.penalties import structural_risk
 
-    log_prior = Beta(*prior).log_density(theta)
+    log_prior = Beta(*prior).logpdf(theta)
     log_loss = [Log().value(x, np.full(len(x), value)) for value in theta]
     empirical = [np.mean(loss) for loss in log_loss]
     structural = [structural_risk(loss, -p, 1 / len(x)) for loss, p in zip(log_loss, log_prior)]

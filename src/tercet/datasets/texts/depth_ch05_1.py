@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tercet.datasets.texts import Example
@@ -32,8 +33,19 @@ def order_statistic(n: int, k: int, x: float) -> dict[str, Any]:
         "a, b": [member.a, member.b],
         "mode": member.mode,
         "mean": member.mean,
-        "density": member.density(x),
-        "constant": member.density(x) / (x ** (k - 1) * (1 - x) ** (n - k)),
+        "density": member.pdf(x),
+        "constant": member.pdf(x) / (x ** (k - 1) * (1 - x) ** (n - k)),
+    }
+
+
+def gamma_identities(n: int, x: float) -> dict[str, Any]:
+    from tercet.distributions import beta_function, gamma_function
+
+    return {
+        "Γ(n)": float(gamma_function(n)),
+        "Γ(x + 1)": float(gamma_function(x + 1)),
+        "x Γ(x)": float(x * gamma_function(x)),
+        "1 / B(7, 4)": float(1 / beta_function(7, 4)),
     }
 
 
@@ -107,6 +119,20 @@ EXAMPLES = [
             "constant": 840.0,
         },
         note="the text calls it the 7th largest, which would be Beta(4, 7)",
+    ),
+    Example(
+        place="Machine Learning in Depth ch. 5, 5.3.3.2",
+        title="the Gamma function is a factorial of real numbers",
+        zh="伽马函数是阶乘在实数上的推广",
+        given={"n": 5, "x": 2.5},
+        call=gamma_identities,
+        expected={
+            "Γ(n)": 24.0,
+            "Γ(x + 1)": 15 * math.sqrt(math.pi) / 8,
+            "x Γ(x)": 15 * math.sqrt(math.pi) / 8,
+            "1 / B(7, 4)": 840.0,
+        },
+        note="derived; 840 = 10! / (6! 3!) is the constant of the density in 5.3.3.3",
     ),
     Example(
         place="Machine Learning in Depth ch. 5, eq. 5.15",

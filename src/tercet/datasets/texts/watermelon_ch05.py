@@ -31,8 +31,8 @@ def densities(melon: list[float], ddof: int) -> dict[str, Any]:
     return {
         "mean density": model.theta_[1, 0],
         "its standard deviation": np.sqrt(model.var_[1, 0]),
-        "p(density | good)": np.exp(good[0].log_density(melon[0])),
-        "p(sugar | good)": np.exp(good[1].log_density(melon[1])),
+        "p(density | good)": np.exp(good[0].logpdf(melon[0])),
+        "p(sugar | good)": np.exp(good[1].logpdf(melon[1])),
         "good": int(model.predict([melon])[0]),
     }
 

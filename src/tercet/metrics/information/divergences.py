@@ -172,7 +172,7 @@ def kl_density(
     Examples
     --------
     >>> from tercet.distributions import Gaussian
-    >>> round(kl_density(Gaussian(0, 1).log_density, Gaussian(1, 4).log_density), 6)
+    >>> round(kl_density(Gaussian(0, 1).logpdf, Gaussian(1, 4).logpdf), 6)
     0.443147
     """
     impossible = False

@@ -250,6 +250,7 @@ def elements(card: Card | None) -> list[str]:
         return []
     rows = [("Model", card.model), ("Strategy", card.strategy)]
     rows += [(f"Algorithm {algorithm}".strip(), about) for algorithm, about in card.algorithms.items()]
+    rows += [(trait.capitalize(), about) for trait, about in card.traits.items()]
     rows += [("Texts", "; ".join(card.texts)), ("Peers", ", ".join(card.peers))]
     lines = [".. rubric:: Three elements", "", ".. list-table::", "   :widths: 22 78", ""]
     for head, value in rows:

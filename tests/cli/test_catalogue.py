@@ -85,6 +85,7 @@ def test_list_filters(arguments, fits):
     [
         (["--task", "cooking"], ["'cooking'", "classification", "regression"]),
         (["--family", "cats"], ["'cats'", "linear_model", "losses"]),
+        (["--table", "99.9"], ["'99.9'", "12.1", "22.1, 22.2"]),
         (["--text", "007"], ["'007'", "li, depth, watermelon, pattern, studies"]),
         (["--chapter", "99"], ["'99'", "Li", "ch. 2, ", "app. A"]),
         (["--chapter", "two"], ["'two'", "ch. 2"]),
@@ -96,9 +97,26 @@ def test_list_names_what_there_is(arguments, says):
     assert [word for word in says if word not in line] == []
 
 
+@pytest.mark.parametrize("number", ["22.1", "Table 22.2", "表 12.1"])
+def test_list_prints_a_table_of_the_texts(number):
+    place = re.sub(r"\D*(\d+)(.*)", r"Li ch. \1, Table \1\2", number)
+    rows = json.loads(tercet("list", "--table", number, "--json").stdout)
+    by_path = {(card.module, card.name): card for card in library.methods(text=place)}
+    cards = [by_path[row["module"], row["name"]] for row in rows]
+    assert len(cards) == len(by_path)
+    chapters = [int(re.search(r"ch\. (\d+)", card.texts[0])[1]) for card in cards]
+    assert chapters == sorted(chapters)
+    page = tercet("list", "--table", number, COLUMNS="300").stdout
+    at = [page.index(f"{card.name}  {card.zh}") for card in cards]
+    assert at == sorted(at)
+    for card in cards:
+        said = [card.model, card.strategy, *card.algorithms.values(), *card.traits, *card.traits.values()]
+        assert [line for line in said if line not in page] == []
+
+
 def test_list_in_chinese_and_on_a_narrow_screen():
     answer = tercet("list", "--chapter", "2", "--lang", "zh", COLUMNS="60")
-    assert "感知机  分类  li/2, watermelon/3, pattern/5," in answer.stdout
+    assert "感知机  分类  li/2, li/12, watermelon/3," in answer.stdout
     assert "linear_model 线性模型" in answer.stdout
     assert answer.stdout.splitlines()[-1] == "4 族共 6 个方法"
 

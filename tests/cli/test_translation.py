@@ -132,7 +132,7 @@ def without_chinese(lines: list[str]) -> list[str]:
 
 def card_lines_without_chinese(card: Card) -> list[str]:
     lines = [card.title, card.strategy, *card.algorithms.values(), card.task, card.module.partition(".")[2]]
-    return without_chinese([*lines, card.model, card.approach])
+    return without_chinese([*lines, card.model, card.approach, *card.traits, *card.traits.values()])
 
 
 @pytest.mark.parametrize("family", sorted({card.family for card in tercet.methods()}))

@@ -116,3 +116,61 @@ def test_the_losses_of_the_table_are_convex_in_the_margin(name):
     margin = np.linspace(-3, 3, 61)
     value = loss(name).value(np.ones(61), margin)
     assert (np.diff(value, 2) >= -1e-12).all()
+
+
+# Table 22.1 (its columns are shifted in the scan): words of model, strategy and algorithms.
+TABLE_22_1 = {
+    "cluster.AgglomerativeClustering": (
+        "tree of nested clusters",
+        "smallest distance",
+        "distance of the two nearest",
+    ),
+    "cluster.DivisiveClustering": ("tree of nested clusters", "largest diameter", "two farthest rows"),
+    "cluster.KMeans": (
+        "nearest of k centres",
+        "squared distances to the centres",
+        "to the means of their rows",
+    ),
+    "mixture.GaussianMixture": ("Gaussian", "maximum likelihood", "em E: responsibilities"),
+    "decomposition.PCA": ("orthonormal", "largest variance", "singular value decomposition"),
+    "topic.LSA": ("X ≈ TY", "least ||X - TY||", "svd truncated SVD"),
+    "decomposition.NMF": ("X ≈ WH", "squared loss", "multiplicative rules"),
+    "topic.PLSA": ("P(w,d)", "maximum likelihood", "E: P(z|w,d)"),
+    "topic.LatentDirichletAllocation": ("Dir(α)", "posterior", "gibbs collapsed Gibbs sampling"),
+    "graph.PageRank": ("Markov chain on a directed graph", "stationary distribution", "power method"),
+}
+# Table 22.2: the ways to learn models with latent variables.
+TABLE_22_2 = {
+    "optimize.em": ("iteration", "local optimum", "fairly fast", "easy", "simple models"),
+    "graphical.mean_field": (
+        "iteration; approx",
+        "local optimum",
+        "slower",
+        "more complex",
+        "complex models",
+    ),
+    "sampling.GibbsSampler": ("random sampling", "global optimum", "slower", "easy", "complex models"),
+}
+
+
+def cards_in(place):
+    return {f"{card.family}.{card.name}": card for card in tercet.methods(text=place)}
+
+
+def test_table_22_1():
+    cards = cards_in("Li ch. 22, Table 22.1")
+    assert set(cards) == set(TABLE_22_1)
+    for name, (model, strategy, algorithm) in TABLE_22_1.items():
+        card = cards[name]
+        assert model in card.model
+        assert strategy in card.strategy
+        assert algorithm in " ".join(f"{key} {words}" for key, words in card.algorithms.items())
+
+
+def test_table_22_2():
+    cards = cards_in("Li ch. 22, Table 22.2")
+    assert set(cards) == set(TABLE_22_2)
+    for name, row in TABLE_22_2.items():
+        traits = cards[name].traits
+        assert list(traits) == ["principle", "convergence", "speed", "implementation", "suited to"]
+        assert [words for words, said in zip(row, traits.values()) if words not in said] == []

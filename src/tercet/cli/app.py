@@ -291,13 +291,21 @@ def list_(
     chapter: Annotated[
         str | None, typer.Option(metavar="7", help=tr("Only what this chapter teaches."))
     ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="22.1", help=tr("The methods in a table of the texts, with their three elements.")
+        ),
+    ] = None,
     json: Json = False,
     lang: Lang = None,
     quiet: Quiet = False,
 ) -> None:
     from tercet.cli import catalogue
 
-    raise typer.Exit(catalogue.list_methods(task=task, family=family, text=text, chapter=chapter, json=json))
+    raise typer.Exit(
+        catalogue.list_methods(task=task, family=family, text=text, chapter=chapter, table=table, json=json)
+    )
 
 
 @command(

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from rich.console import Group
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -19,10 +21,16 @@ from tercet.core.catalog import SCIKIT_LEARN, TEXTS, Card, methods, text_named, 
 
 
 def list_methods(
-    *, task: str | None, family: str | None, text: str | None, chapter: str | None, json: bool
+    *,
+    task: str | None,
+    family: str | None,
+    text: str | None,
+    chapter: str | None,
+    table: str | None,
+    json: bool,
 ) -> int:
-    """Print the methods that fit, family by family."""
-    cards = methods()
+    """Print the methods that fit, family by family; those of a table of the texts with their three elements."""
+    cards = methods() if table is None else _in_table(table)
     if task is not None:
         found = _named(task, {name: name for card in cards for name in (card.task, tr(card.task))})
         if not found:
@@ -42,9 +50,33 @@ def list_methods(
         cards = _taught(cards, text or "li", chapter)
     if json:
         printing.print_json([asdict(card) for card in cards])
+    elif table is not None:
+        _print_elements(cards)
     else:
         _print_table(cards)
     return 0
+
+
+def _in_table(asked: str) -> list[Card]:
+    """The cards that a table of the texts has rows of, in the order of the chapters that teach them."""
+    tables: dict[str, list[Card]] = {}
+    for card in methods():
+        for number in re.findall(r"Table (\d+\.\d+)", "; ".join(card.texts)):
+            tables.setdefault(number, []).append(card)
+    found = tables.get(re.sub(r"(?i)\s|table|表", "", asked))
+    if found is None:
+        names = ", ".join(sorted(tables, key=lambda number: [int(part) for part in number.split(".")]))
+        raise Refusal(tr("there is no table {asked!r}; there are {names}", asked=asked, names=names), USAGE)
+    return sorted(found, key=lambda card: _reading_order(chapter_of(card.texts[0])[1]))
+
+
+def _print_elements(cards: list[Card]) -> None:
+    from tercet.cli.info_page import tercet
+
+    for card in cards:
+        head = Text.assemble((card.name, "bold cyan"), "  ", (card.zh, "bold"))
+        kinds = Text(" · ".join(tr(word) for word in (card.task, card.approach) if word), style="dim")
+        printing.print_layout(Group(head, kinds, Padding(tercet(card), (0, 0, 1, 2))))
 
 
 def _taught(cards: list[Card], text: str, chapter: str | None) -> list[Card]:

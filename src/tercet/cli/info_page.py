@@ -50,7 +50,7 @@ def show(card: Card, known: dict[str, Any], also: Sequence[Match] = ()) -> None:
 
 
 def tercet(card: Card) -> Table:
-    """The three elements of a method, a line each."""
+    """The three elements of a method and its traits, a line each."""
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
@@ -61,6 +61,8 @@ def tercet(card: Card) -> Table:
     for k, (name, words) in enumerate(card.algorithms.items()):
         line = Text.assemble((f"{name}: " if name else "", "bold"), tr(words))
         table.add_row("" if k else tr("algorithm"), line)
+    for name, words in card.traits.items():
+        table.add_row(tr(name), Text(tr(words)))
     return table
 
 

@@ -43,7 +43,11 @@ from tercet.metrics.clustering import cluster_distance
         "weighted": "mean of the distances of the two parts, whatever their sizes",
         "median": "distance of the two centres, that of a union being the middle of its parts'",
     },
-    texts=["Li ch. 14, Alg 14.1, eq. 14.14-14.17", "watermelon notes ch. 7, Fig 9.11"],
+    texts=[
+        "Li ch. 14, Alg 14.1, eq. 14.14-14.17",
+        "Li ch. 22, Table 22.1",
+        "watermelon notes ch. 7, Fig 9.11",
+    ],
     peers=["sklearn.cluster.AgglomerativeClustering", "scipy.cluster.hierarchy.linkage"],
 )
 class AgglomerativeClustering(Clusterer):

@@ -34,7 +34,7 @@ from tercet.core.scaling import largest, scale_exponent, times_power
         "farthest-pair": "its two farthest rows part, and the others go to the nearer of the two",
         "diana": "rows that are nearer to the splinter group than to the rest join it, one at a time",
     },
-    texts=["Li ch. 14, 14.2, exercise 14.1"],
+    texts=["Li ch. 14, 14.2, exercise 14.1", "Li ch. 22, Table 22.1"],
 )
 class DivisiveClustering(Clusterer):
     """Divisive (hierarchical) clustering, from one cluster of all rows down.

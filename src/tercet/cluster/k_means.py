@@ -30,7 +30,11 @@ from tercet.core.streams import is_streamed
         "elkan": "the same, with a bound for each row and centre that spares most distances",
         "hamerly": "the same, with two bounds for each row",
     },
-    texts=["Li ch. 14, Alg 14.2, eq. 14.18-14.22", "watermelon notes ch. 7, eq. 7.16, Alg 1"],
+    texts=[
+        "Li ch. 14, Alg 14.2, eq. 14.18-14.22",
+        "Li ch. 22, Table 22.1",
+        "watermelon notes ch. 7, eq. 7.16, Alg 1",
+    ],
     peers=["sklearn.cluster.KMeans"],
 )
 class KMeans(CentreClusterer):

@@ -105,6 +105,7 @@ class Card:
     loss : the loss that the strategy minimises, by its name in `tercet.losses`; empty where there is none.
     convex : whether learning is a convex problem; None where the texts do not say.
     algorithms : the third: the names that the method's parameter takes, or words, each with what it is.
+    traits : how an algorithm behaves, by the columns of Li Table 22.2: principle, convergence, speed ...
     texts : places in the texts.
     peers : what else does the same, as one would look it up.
     """
@@ -122,6 +123,7 @@ class Card:
     loss: str = ""
     convex: bool | None = None
     algorithms: dict[str, str] = field(default_factory=dict)
+    traits: dict[str, str] = field(default_factory=dict)
     texts: tuple[str, ...] = ()
     peers: tuple[str, ...] = ()
 
@@ -158,6 +160,7 @@ def method(
     loss: str = "",
     convex: bool | None = None,
     algorithms: dict[str, str] | str = "",
+    traits: dict[str, str] | None = None,
     texts: list[str] | tuple[str, ...] = (),
     peers: list[str] | tuple[str, ...] = (),
 ) -> Callable[[Thing], Thing]:
@@ -189,6 +192,7 @@ def method(
             loss=loss,
             convex=convex,
             algorithms=_by_name(algorithms),
+            traits=traits or {},
             texts=tuple(texts),
             peers=tuple(peers),
         )

@@ -47,7 +47,7 @@ from tercet.decomposition.nonnegative_base import (
         "hals": "the same coordinates as cd, several turns for each product of X and a factor",
         "gradient": "projected gradient steps of the length 1 / Lipschitz constant",
     },
-    texts=["Li ch. 17, Alg 17.1, eq. 17.17-17.34, Thm 17.1, 17.2"],
+    texts=["Li ch. 17, Alg 17.1, eq. 17.17-17.34, Thm 17.1, 17.2", "Li ch. 22, Table 22.1"],
     peers=["sklearn.decomposition.NMF"],
 )
 class NMF(NonnegativeFactorization):

@@ -68,7 +68,7 @@ class _Spectrum(NamedTuple):
         "arpack": "Lanczos with implicit restarts, one vector at a time",
         "lanczos": "block Lanczos with thick restarts",
     },
-    texts=["Li ch. 16, Thm 16.1, Alg 16.1", "watermelon notes ch. 8, eq. 8.8-8.11"],
+    texts=["Li ch. 16, Thm 16.1, Alg 16.1", "Li ch. 22, Table 22.1", "watermelon notes ch. 8, eq. 8.8-8.11"],
     peers=["sklearn.decomposition.PCA"],
 )
 class PCA(ProbabilisticAxes):

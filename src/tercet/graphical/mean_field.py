@@ -73,7 +73,14 @@ class MeanFieldPosterior:
     model="q(z) = Π_j q_j(z_j) in place of p(z | x)",
     strategy="the greatest lower bound of the evidence: log p(x) = ELBO(q) + D(q ‖ p(z | x))",
     algorithms="coordinate ascent: log q_j = E of log p(x, z) over the other q_i, plus a constant",
-    texts=["Li ch. 20, eq. 20.35-20.38", "watermelon notes ch. 12, eq. 12.23"],
+    traits={
+        "principle": "iteration; approximates the posterior",
+        "convergence": "to a local optimum",
+        "speed": "slower",
+        "implementation": "more complex",
+        "suited to": "complex models",
+    },
+    texts=["Li ch. 20, eq. 20.35-20.38", "Li ch. 22, Table 22.2", "watermelon notes ch. 12, eq. 12.23"],
     peers=["bayespy.inference.VB", "pymc.ADVI"],
 )
 def mean_field(

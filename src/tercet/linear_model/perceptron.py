@@ -46,6 +46,7 @@ PART = 1 << 22  # numbers visited between two checks for Ctrl-C
     algorithms={"primal": "stochastic gradient descent on w, b", "dual": "counts of mistakes, Gram matrix"},
     texts=[
         "Li ch. 2, Alg 2.1, 2.2",
+        "Li ch. 12, Table 12.1",
         "watermelon notes ch. 3, eq. 3.2",
         "Pattern Recognition ch. 5, eq. 5-15",
         "Studies ML ch. 5, eq. 5.1, 5.2",

@@ -41,7 +41,11 @@ from tercet.optimize import RunningStatistics, online_em_step
         "em": "E: responsibilities of the components for the rows; M: weighted means and covariances",
         "hard": "classification EM: each row assigned to its most probable component",
     },
-    texts=["Li ch. 9, Alg 9.2, eq. 9.24-9.32", "watermelon notes ch. 7, eq. 7.17-7.27, Fig 9.6"],
+    texts=[
+        "Li ch. 9, Alg 9.2, eq. 9.24-9.32",
+        "Li ch. 22, Table 22.1",
+        "watermelon notes ch. 7, eq. 7.17-7.27, Fig 9.6",
+    ],
     peers=["sklearn.mixture.GaussianMixture", "pomegranate.gmm.GeneralMixtureModel"],
 )
 class GaussianMixture(Mixture):

@@ -36,6 +36,7 @@ MAX_INTEGER = 1000  # a column of integers up to this has all values in between,
     algorithms="count the values of each column in each class",
     texts=[
         "Li ch. 4, Alg 4.1, eq. 4.1-4.11",
+        "Li ch. 12, Table 12.1",
         "Machine Learning in Depth ch. 1, 1.4",
         "watermelon notes ch. 5, eq. 5.6-5.7",
     ],

@@ -24,7 +24,7 @@ from tercet.neighbors.neighbors_classifier import NeighborsClassifier
         "ball_tree": "neighbours by a ball tree",
         "brute": "neighbours by a linear scan",
     },
-    texts=["Li ch. 3, Alg 3.1", "watermelon notes ch. 8, 8.1"],
+    texts=["Li ch. 3, Alg 3.1", "Li ch. 12, Table 12.1", "watermelon notes ch. 8, 8.1"],
     peers=["sklearn.neighbors.KNeighborsClassifier"],
 )
 class KNeighborsClassifier(KNeighborsMixin, NeighborsClassifier):

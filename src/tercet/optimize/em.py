@@ -114,9 +114,18 @@ class EMResult:
         "gem2": "any θ with a higher Q: a gradient step with backtracking (GEM algorithm 2)",
         "gem3": "argmax of Q over one part of θ after the other (GEM algorithm 3)",
     },
+    traits={
+        "principle": "iteration; estimates the posterior",
+        "convergence": "to a local optimum",
+        "speed": "fairly fast",
+        "implementation": "easy",
+        "suited to": "simple models",
+    },
     texts=[
         "Li ch. 9, Alg 9.1, 9.3, 9.4, 9.5, Thm 9.1-9.4",
+        "Li ch. 12, Table 12.1",
         "Li ch. 20, Alg 20.3",
+        "Li ch. 22, Table 22.2",
         "Machine Learning in Depth ch. 5",
         "watermelon notes ch. 5, eq. 5.14, 5.15",
         "watermelon notes ch. 12, eq. 12.20-12.22",

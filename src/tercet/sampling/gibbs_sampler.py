@@ -32,7 +32,19 @@ from tercet.sampling.markov_chain_sampler import MarkovChainSampler
         "systematic": "a sweep through the components in order",
         "random": "d components drawn at random in each iteration",
     },
-    texts=["Li ch. 19", "Machine Learning in Depth ch. 5, Alg 7, Alg 8", "watermelon notes ch. 12, 12.4"],
+    traits={
+        "principle": "random sampling; estimates the posterior",
+        "convergence": "in probability to the global optimum",
+        "speed": "slower",
+        "implementation": "easy",
+        "suited to": "complex models",
+    },
+    texts=[
+        "Li ch. 19",
+        "Li ch. 22, Table 22.2",
+        "Machine Learning in Depth ch. 5, Alg 7, Alg 8",
+        "watermelon notes ch. 12, 12.4",
+    ],
     peers=["pymc.step_methods"],
 )
 class GibbsSampler(MarkovChainSampler):

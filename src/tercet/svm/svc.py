@@ -49,6 +49,7 @@ from tercet.svm.support_vectors import dense_coef, dual_rows, shared_rows, slack
     },
     texts=[
         "Li ch. 7, Alg 7.1-7.5",
+        "Li ch. 12, Table 12.1",
         "Machine Learning in Depth ch. 4",
         "watermelon notes ch. 4, eq. 4.5-4.32",
         "Pattern Recognition ch. 5, sec. 5.5, eq. 5-47, 5-48, 5-49",

@@ -43,6 +43,7 @@ Offset = Annotated[float, Range(1.0, np.inf, "[)")]
     },
     texts=[
         "Li ch. 20, Alg 20.1, 20.2, 20.4, 20.5",
+        "Li ch. 22, Table 22.1",
         "Machine Learning in Depth ch. 5, 5.14-5.15, 5.18",
         "watermelon notes ch. 12, eq. 12.24-12.26",
     ],

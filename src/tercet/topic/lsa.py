@@ -25,7 +25,7 @@ from tercet.topic.base import TopicModel
         "svd": "truncated SVD (17.13)-(17.16): topics U_k, documents Σ_k V_k'",
         "nmf": "non-negative matrix factorisation (17.18)-(17.19): topics W, documents H",
     },
-    texts=["Li ch. 17, eq. 17.6-17.19, section 17.2.2"],
+    texts=["Li ch. 17, eq. 17.6-17.19, section 17.2.2", "Li ch. 22, Table 22.1"],
     peers=["sklearn.decomposition.TruncatedSVD"],
 )
 class LSA(TopicModel):

@@ -43,7 +43,12 @@ from tercet.topic.plsa_tempering import tempered_em
         "generative": "E: P(z|w,d) ∝ P(w|z) P(z|d); M: P(w|z) and P(z|d) from the expected counts",
         "cooccurrence": "E: P(z|w,d) ∝ P(z) P(w|z) P(d|z); M: P(z), P(w|z) and P(d|z) from the expected counts",
     },
-    texts=["Li ch. 18, Alg 18.1", "Li ch. 22, Table 22.3", "Machine Learning in Depth ch. 5, sec. 5.3.4"],
+    texts=[
+        "Li ch. 18, Alg 18.1",
+        "Li ch. 22, Table 22.1",
+        "Li ch. 22, Table 22.3",
+        "Machine Learning in Depth ch. 5, sec. 5.3.4",
+    ],
     peers=["enstop.PLSA", "sklearn.decomposition.NMF"],
 )
 class PLSA(TopicModel):

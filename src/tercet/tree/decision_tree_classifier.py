@@ -39,6 +39,7 @@ from tercet.tree.tree import Tree
     },
     texts=[
         "Li ch. 5, Alg 5.1, 5.2, 5.3, 5.4, 5.6, 5.7",
+        "Li ch. 12, Table 12.1",
         "Machine Learning in Depth ch. 8",
         "watermelon notes ch. 2",
     ],

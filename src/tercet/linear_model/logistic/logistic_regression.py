@@ -93,6 +93,7 @@ STREAMING_SOLVERS = (
     texts=[
         "Li ch. 6, Def 6.2, eq. 6.3-6.8",
         "Li app. F",
+        "Li ch. 12, Table 12.1",
         "Machine Learning in Depth ch. 2, sec. 2.2",
         "Machine Learning in Depth ch. 6, sec. 6.1.3, 6.4",
         "watermelon notes ch. 1, eq. 1.14-1.21",

@@ -45,7 +45,7 @@ from tercet.optimize import iterative_scaling, minimize
         "dfp": "DFP",
         "bfgs": "BFGS",
     },
-    texts=["Li ch. 6, Def 6.3, Alg 6.1, 6.2", "Machine Learning in Depth ch. 6"],
+    texts=["Li ch. 6, Def 6.3, Alg 6.1, 6.2", "Li ch. 12, Table 12.1", "Machine Learning in Depth ch. 6"],
     peers=["nltk MaxentClassifier", "sklearn.linear_model.LogisticRegression"],
 )
 class MaxEnt(Classifier):

@@ -65,7 +65,11 @@ def _learns_online(model: Any) -> bool:
         "iis-s": "algorithm S of improved iterative scaling",
         "iis-t": "algorithm T of improved iterative scaling",
     },
-    texts=["Li ch. 11, Def 11.4, Alg 11.1, 11.2, 11.3", "watermelon notes ch. 12, eq. 12.8, 12.9"],
+    texts=[
+        "Li ch. 11, Def 11.4, Alg 11.1, 11.2, 11.3",
+        "Li ch. 12, Table 12.1",
+        "watermelon notes ch. 12, eq. 12.8, 12.9",
+    ],
     peers=["sklearn_crfsuite.CRF", "pycrfsuite.Trainer"],
 )
 class CRF(TokenEstimator):

@@ -335,6 +335,47 @@ def test_a_prediction_does_not_depend_on_the_batch(card):
             np.testing.assert_allclose(alone, few, rtol=model.batch_rounding, atol=model.batch_rounding)
 
 
+# What `fit_transform` returns differs from `fit(X).transform(X)`, and this sentence of its docstring says so.
+FIT_TRANSFORM_DIFFERS = {
+    "DictionaryLearning": "`fit(X).transform(X)` encodes the rows by `transform_algorithm` instead",
+    "LocallyLinearEmbedding": "`fit(X).transform(X)` only approximates these points",
+    "MatrixCompletion": "agrees with it as far as the algorithm has converged",
+    "MiniBatchNMF": "agrees with it only as far as the fit has converged",
+    "NMF": "agrees with it only as far as the fit has converged",
+    "TargetEncoder": "encodes every training row by statistics of other rows only",
+}
+
+
+@pytest.mark.parametrize(
+    "card", [card for card in CARDS if hasattr(card.load(), "fit_transform")], ids=lambda card: card.name
+)
+def test_fit_transform_is_fit_then_transform(card):
+    X, y = data(card)
+    forms = [X]
+    if is_tabular(card) and make(card).__sklearn_tags__().input_tags.allow_nan:
+        forms.append(np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X))
+    equal = []
+    for rows in forms:
+        model = make(card)
+        at_once = dense_answer(functools.partial(make(card).fit_transform, y=y), rows)
+        model.fit(rows, y)
+        in_two = dense_answer(model.transform, rows) if hasattr(model, "transform") else model.embedding_
+        assert at_once.shape == in_two.shape
+        equal.append(np.allclose(at_once, in_two, rtol=1e-9, atol=1e-12, equal_nan=True))
+    assert all(equal) == (card.name not in FIT_TRANSFORM_DIFFERS)
+    docs = " ".join(f"{card.load().__doc__} {card.load().fit_transform.__doc__}".split())
+    assert FIT_TRANSFORM_DIFFERS.get(card.name, "") in docs
+
+
+@pytest.mark.parametrize("name", ["DictionaryLearning", "MatrixCompletion", "MiniBatchNMF", "NMF"])
+def test_fit_transform_answers_for_the_rows_that_early_stopping_holds_out(name):
+    """What is left behind by the last pass is neither of all rows nor of the best pass."""
+    (card,) = [card for card in CARDS if card.name == name]
+    X, y = data(card)
+    model = make(card).set_callbacks(EarlyStopping(signature, patience=2))
+    np.testing.assert_array_equal(model.fit_transform(X, y), model.transform(X))
+
+
 @every_estimator
 def test_clone_forgets_what_was_learned(card):
     X, y = data(card)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from tercet.decomposition import (
     AlternatingLeastSquares,
@@ -101,6 +102,29 @@ def test_soft_impute_and_als_minimise_the_same(low_rank):
     options = {"alpha": 1.5, "keep_observed": False, "tol": 1e-8, "max_iter": 5000, "random_state": 0}
     one, two = MatrixCompletion(**options).fit(known), MatrixCompletion("als", **options).fit(known)
     np.testing.assert_allclose(one.transform(known), two.transform(known), atol=1e-3)
+
+
+@pytest.mark.parametrize("algorithm", ["soft-impute", "svt", "admm", "als"])
+@pytest.mark.parametrize("keep_observed", [True, False])
+def test_fit_transform_returns_the_matrix_of_the_fit(algorithm, keep_observed):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 15))
+    X[rng.random(X.shape) < 0.3] = np.nan
+    model = MatrixCompletion(algorithm, keep_observed=keep_observed, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        completed = model.fit_transform(X)
+    known = ~np.isnan(X)
+    assert model.error_ == model.history_["error"][-1]
+    if keep_observed:
+        np.testing.assert_array_equal(completed[known], X[known])
+    else:
+        assert nuclear_norm(completed) == pytest.approx(model.singular_values_.sum(), rel=1e-9)
+        values = np.linalg.svd(completed)[1][: len(model.singular_values_)]
+        np.testing.assert_allclose(values, model.singular_values_)
+        assert np.sqrt(np.mean((completed - X)[known] ** 2)) == pytest.approx(model.error_, rel=1e-6)
+    # rows by themselves: an algorithm that has not met the known entries exactly must not be held to them
+    np.testing.assert_allclose(model.transform(X), completed, atol=0.1 if algorithm == "svt" else 0.01)
 
 
 def test_rows_of_the_fit_get_what_they_had_there(low_rank):

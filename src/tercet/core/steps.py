@@ -353,6 +353,12 @@ def fitted_attributes(estimator: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(estimator).items() if name[-1] == "_" and name[0] != "_"}
 
 
+def stopped_early(estimator: Any) -> bool:
+    """Whether `EarlyStopping` has chosen the pass of the model: what the last pass left behind belongs to another
+    model, and lacks the rows that were held out."""
+    return "best_iter_" in vars(estimator)
+
+
 def reported_attributes(estimator: Any, fitted: Any) -> dict[str, Any]:
     """What a pass has learned, from the copy of the estimator that a callback is shown."""
     names = getattr(fitted, "_reported", None)

@@ -14,6 +14,7 @@ from tercet.core.fitted_checks import Declarations, Floats, Whole
 from tercet.core.memory import available
 from tercet.core.parallel import all_cores
 from tercet.core.scaling import largest, scale_exponent
+from tercet.core.steps import stopped_early
 from tercet.core.validation import check_array, target_for_callbacks
 from tercet.decomposition._nmf.factorization import Penalty
 from tercet.decomposition._nmf.half import Half, halves
@@ -72,6 +73,9 @@ class NonnegativeFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def fit_transform(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> np.ndarray:
         """Learn the factors of the rows X, and return W.
 
+        This is the W that the fit ends with. `fit(X).transform(X)` solves for W again with the learned H, and
+        agrees with it only as far as the fit has converged, and where W is unique.
+
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
@@ -86,9 +90,8 @@ class NonnegativeFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         W : array of shape (n_samples, n_components)
         """
         self._learn(X, y, W=W, H=H)
-        if "_trained" not in self.__dict__:  # of a source
-            return self.transform(X)
-        return self.__dict__.pop("_trained")[0]
+        trained = self.__dict__.pop("_trained", None)  # None where X is a source
+        return self.transform(X) if trained is None or stopped_early(self) else trained[0]
 
     def inverse_transform(self, X: Any) -> Any:
         """WH of transformed rows.

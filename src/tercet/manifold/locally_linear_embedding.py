@@ -153,7 +153,11 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return self._learn(X, y)
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Find the points of the rows X, and return them; see `fit`."""
+        """Find the points of the rows X, and return them; see `fit`.
+
+        `fit(X).transform(X)` only approximates these points: it rebuilds each row from the points of its
+        neighbours, as it does for new rows.
+        """
         return self.fit(X, y).embedding_
 
     def _fit(self, X: np.ndarray, y: None, sample_weight: Any) -> None:

@@ -16,6 +16,7 @@ from tercet.core.fitted_checks import Declarations, Floats
 from tercet.core.memory import available
 from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Seed
+from tercet.core.steps import stopped_early
 from tercet.core.validation import target_for_callbacks
 from tercet.decomposition._completion.observed_entries import observed_entries, refuse_duplicates, transposed
 from tercet.decomposition._completion.row_systems import Problem, factor_table, solve_rows
@@ -92,6 +93,8 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         The strength that was used; 0 for "svt" and "admm".
     tau_ : float
         The threshold of "svt"; infinite for the others.
+    error_ : float
+        Root mean square error of the completed matrix at the known entries.
     n_iter_ : int
         Passes made.
     history_ : dict
@@ -117,6 +120,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         "singular_values_": Floats("rank*", finite=True, low=0.0),
         "alpha_": Floats("", finite=True, low=0.0),
         "tau_": Floats("", low=0.0),
+        "error_": Floats("", finite=True, low=0.0),
     }
     components_: np.ndarray
     singular_values_: np.ndarray
@@ -160,7 +164,29 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """
         return self._learn(X, y)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Learn the row space of a matrix, and return the completed matrix.
+
+        This is the matrix that the algorithm found. `fit(X).transform(X)` solves for each row again, within the row
+        space, and agrees with it as far as the algorithm has converged.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The matrix, as for `fit`.
+        y : ignored
+            Nothing is learned from it; callbacks may score by it.
+
+        Returns
+        -------
+        completed : array of shape (n_samples, n_features)
+        """
+        self._refuse_dense(X)
+        self._learn(X, y, keep_matrix=True)
+        completed = self.__dict__.pop("_completed")
+        return self.transform(X) if stopped_early(self) else completed
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, keep_matrix: bool = False) -> None:
         kind, X = X.dtype, observed_entries(X).astype(np.float64)
         refuse_unknown_columns(X, type(self).__name__)
         most = self._rank(X.shape)
@@ -189,6 +215,10 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
             if self.tol > 0 and step.converged(settled):
                 break
         self.components_, self.singular_values_ = Z.Vt.astype(kind), (Z.s * unit).astype(kind)
+        self.error_ = error
+        if keep_matrix:
+            warn_of_unknown_rows(X, type(self).__name__)
+            self._completed = self._with_observed(X, Z._replace(s=Z.s * unit).matrix(), kind)
 
     def _soft_impute(self, A: Any, most: int, unit: float) -> Iterator[tuple[Triplets, bool]]:
         """Known entries, and the last matrix where they are missing; then shrink its singular values by alpha.
@@ -274,7 +304,8 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """Rows with their missing entries filled in.
 
         Each row by itself gets the coordinates in the row space that fit its known entries best, with the penalty
-        of the fit; rows that took part in it get what they had there.
+        of the fit. Rows that took part in the fit get what they have in the matrix of `fit_transform`, as far as
+        the algorithm has converged.
 
         Parameters
         ----------
@@ -287,23 +318,38 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        if sparse.issparse(X) and X.shape[0] * X.shape[1] * 8 > available():
-            raise ValueError(
-                f"{type(self).__name__}: the completed matrix of {X.shape[0]} x {X.shape[1]} does not fit in "
-                "memory; transform fewer rows at a time."
-            )
+        self._refuse_dense(X)
         kind, X = X.dtype, observed_entries(X).astype(np.float64)
         warn_of_unknown_rows(X, type(self).__name__)
         s = self.singular_values_.astype(np.float64)
         # |X|_* = min over W of (tr XW⁻¹X' + tr W)/2, at W = V diag(s) V'; |X|²/2 of "svt" adds 1/tau to W⁻¹
         basis = np.sqrt(s / (1 + s / self.tau_))[:, None] * self.components_
-        completed = np.empty(X.shape, dtype=kind)
+        # Exact algorithms stop before they meet the known entries exactly. To meet them here would blow up what is
+        # along small singular values: an error of that size is allowed, which is the penalty of the same size.
+        # (Models of older files do not know it.)
+        alpha = self.alpha_ or getattr(self, "error_", 0.0)
+        completed = np.empty(X.shape)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             for i in range(X.shape[0]):
                 at, values = X.indices[X.indptr[i] : X.indptr[i + 1]], X.data[X.indptr[i] : X.indptr[i + 1]]
-                completed[i] = ridge_coordinates(basis[:, at], values, self.alpha_) @ basis
-                if self.keep_observed:
-                    completed[i, at] = values
+                completed[i] = ridge_coordinates(basis[:, at], values, alpha) @ basis
+        return self._with_observed(X, completed, kind)
+
+    def _refuse_dense(self, X: Any) -> None:
+        """An error where a sparse matrix would become an array that memory has no room for."""
+        if sparse.issparse(X) and X.shape[0] * X.shape[1] * 8 > available():
+            raise ValueError(
+                f"{type(self).__name__}: the completed matrix of {X.shape[0]} x {X.shape[1]} does not fit in "
+                "memory; fit, and transform fewer rows at a time."
+            )
+
+    def _with_observed(self, X: Any, completed: np.ndarray, kind: np.dtype) -> np.ndarray:
+        """The completed matrix with the known entries of the CSR matrix X, where they are kept."""
+        completed[np.diff(X.indptr) == 0] = 0.0  # rounding of the fit may have left something
+        if self.keep_observed:
+            completed[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices] = X.data
+        with np.errstate(over="ignore", under="ignore"):
+            completed = completed.astype(kind, copy=False)
         if not np.isfinite(completed).all():
             raise ValueError(f"{type(self).__name__}: a completed entry is beyond floating-point numbers.")
         return completed

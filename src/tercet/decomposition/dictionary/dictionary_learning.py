@@ -13,7 +13,7 @@ from tercet.core.catalog import method
 from tercet.core.fitted_checks import Declarations, Floats
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed
-from tercet.core.steps import Steps
+from tercet.core.steps import Steps, stopped_early
 from tercet.decomposition._dictionary.atoms import update_atoms
 from tercet.decomposition._dictionary.encoding import Coder, encode
 from tercet.decomposition.dictionary.base import SparseCoding
@@ -160,6 +160,9 @@ class DictionaryLearning(SparseCoding):
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the dictionary of the rows X, and return their codes of the last pass.
 
+        `fit(X).transform(X)` encodes the rows by `transform_algorithm` instead: its codes differ unless that solves
+        the same problem as `fit_algorithm`.
+
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
@@ -172,7 +175,8 @@ class DictionaryLearning(SparseCoding):
         code : array of shape (n_samples, n_components)
         """
         self._learn(X, y, keep_code=True)
-        return self._split(self.__dict__.pop("_code"))
+        code = self.__dict__.pop("_code")
+        return self.transform(X) if stopped_early(self) else self._split(code)
 
     def _fit(self, X: np.ndarray, y: Any, sample_weight: Any, keep_code: bool = False) -> None:
         ksvd = self.fit_algorithm in KSVD

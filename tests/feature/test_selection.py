@@ -1,15 +1,18 @@
 """Selection of columns as a set, by wrapping a method, by redundancy, and by stability."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from tercet.cluster import KModes
 from tercet.feature import MRMR, LasVegasWrapper, StabilitySelection, SubsetSearch, subset_information_gain
 from tercet.linear_model import Lasso, LinearRegression
-from tercet.metrics import mutual_info_score
-from tercet.naive_bayes import GaussianNB
+from tercet.metrics import information_gain, information_gain_ratio, mutual_info_score
+from tercet.mixture import CategoricalMixture
+from tercet.naive_bayes import CategoricalNB, GaussianNB
 
 
 def categories(n=200, seed=0):
@@ -41,6 +44,54 @@ def test_backward_and_beam_find_what_only_works_together():
     ):
         assert search.fit(X, y).get_support(indices=True).tolist() == [1, 3]
         assert search.score_ == pytest.approx(subset_information_gain(X, y, [1, 3]))
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward", "bidirectional", "beam"])
+def test_information_gain_of_real_numbers_comes_from_intervals(direction):
+    """No two real numbers are equal: counted as they are, each column alone would tell all classes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    y = np.where(X[:, 3] + 0.3 * rng.normal(size=200) > 0, "up", "down")
+    search = SubsetSearch(direction=direction).fit(X, y)
+    assert search.get_support(indices=True).tolist() == [3]
+    assert search.score_ < 1
+    both = X[:, 1] + X[:, 3] > 0
+    chosen = SubsetSearch(direction=direction, n_features_to_select=2).fit(X.astype(np.float32), both)
+    assert chosen.get_support(indices=True).tolist() == [1, 3]
+    coded = np.c_[np.arange(200) % 20, X]
+    one = SubsetSearch(direction=direction, n_features_to_select=1, discrete_features=[0]).fit(coded, y)
+    assert one.get_support(indices=True).tolist() == [4]
+
+
+def test_columns_that_tell_nothing():
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    y = np.random.default_rng(1).integers(2, size=200)
+    with pytest.warns(UserWarning, match="SubsetSearch: no column tells anything about y"):
+        SubsetSearch().fit(X, y)
+    with pytest.warns(UserWarning, match="most of its values occur only once"):
+        SubsetSearch(discrete_features=True).fit(X, y)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        SubsetSearch().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="discrete_features must be 'auto', a bool, indices or a mask"):
+        SubsetSearch(discrete_features="none").fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [KModes, CategoricalMixture, CategoricalNB])
+def test_measurements_are_no_categories(kind):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.warns(UserWarning, match=f"{kind.__name__}: column 0 holds 60 distinct numbers") as found:
+        kind().fit(X, X[:, 0] > 0)
+    assert found[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kind().fit((X.round() + 0.5).clip(-2, 2), X[:, 0] > 0)
+
+
+@pytest.mark.parametrize("gain", [information_gain, information_gain_ratio])
+def test_information_gain_of_measurements(gain):
+    x = np.random.default_rng(0).normal(size=60)
+    with pytest.warns(UserWarning, match="most of its values occur only once"):
+        gain(x > 0, x)
 
 
 def linear(n=120):

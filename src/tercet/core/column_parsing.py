@@ -6,6 +6,7 @@ import contextlib
 import decimal
 import numbers
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,35 @@ def distinct_numbers(values: np.ndarray) -> np.ndarray:
     if mark_small_integers(read_only(np.ascontiguousarray(values)), seen):
         return np.flatnonzero(seen).astype(np.float64)
     return np.unique(values[~np.isnan(values)])
+
+
+def look_continuous(values: np.ndarray) -> bool:
+    """Whether numbers look like measurements rather than categories.
+
+    They do if more than 10 values are distinct and some are fractions or more than half of the rows are distinct.
+
+    Examples
+    --------
+    >>> look_continuous(np.arange(12) / 5), look_continuous(np.arange(100) % 12)
+    (True, False)
+    """
+    known = values[~np.isnan(values)]
+    distinct = distinct_numbers(known)
+    return distinct.size > 10 and (2 * distinct.size > known.size or bool((distinct % 1 != 0).any()))
+
+
+def warn_of_measurements(values: np.ndarray, owner: str, stacklevel: int = 3) -> None:
+    """A warning where fractions, most of them distinct, are counted as categories: then every value by itself tells
+    whatever is to be told."""
+    if values.dtype.kind != "f" or values.size <= 10 or not (values % 1 != 0).any():
+        return
+    if 2 * distinct_numbers(values).size > values.size:
+        warnings.warn(
+            f"{owner}: a column of numbers is taken as categories, and most of its values occur only once. Cut it "
+            "into intervals first, as with KBinsDiscretizer.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def code_lookup(values: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, float, np.ndarray | None]:

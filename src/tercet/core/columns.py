@@ -8,6 +8,7 @@ category not seen in training.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -73,6 +74,7 @@ class MixedColumns(Estimator):
         columns = self._columns(X, reset=reset)
         if reset:
             self.categories_ = self._learn_categories(columns)
+            self._warn_of_measurements(columns)
         X = columns.encode(self.categories_)
         if self.positive_only and X.size and np.nanmin(X, initial=0.0) < 0:
             raise ValueError(f"Negative values in data passed to {type(self).__name__}.")
@@ -154,6 +156,21 @@ class MixedColumns(Estimator):
             columns.categories(j, given) if here or given is not None else None
             for j, (here, given) in enumerate(zip(chosen, declared))
         ]
+
+    def _warn_of_measurements(self, columns: Columns) -> None:
+        """Warn where fractions, most of them distinct, are taken as categories: rows have nothing in common."""
+        for j, known in enumerate(self.categories_):
+            if known is None or known.dtype.kind != "f" or columns.labels[j] is not None or self._declared[j]:
+                continue
+            if known.size > 10 and 2 * known.size > columns.height and (known % 1 != 0).any():
+                warnings.warn(
+                    f"{type(self).__name__}: column {columns.names[j]!r} holds {known.size} distinct numbers in "
+                    f"{columns.height} rows, and each is a category of its own. Cut numbers into intervals first, "
+                    "as with KBinsDiscretizer.",
+                    UserWarning,
+                    stacklevel=7,
+                )
+                return
 
     def _forget_weightless(self, X: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """Drop the categories that occur only in rows of weight 0, for methods that count categories."""

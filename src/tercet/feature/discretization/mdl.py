@@ -39,7 +39,13 @@ class Cut(NamedTuple):
 
 
 def mdl_cuts(
-    x: np.ndarray, y: np.ndarray, weight: np.ndarray, n_classes: int, max_bins: float = np.inf
+    x: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    n_classes: int,
+    max_bins: float = np.inf,
+    *,
+    once: bool = False,
 ) -> np.ndarray:
     """The cut points of a column in order; at most `max_bins` - 1, those of the largest gain first.
 
@@ -53,6 +59,8 @@ def mdl_cuts(
         Positive weights of the rows.
     n_classes : int
     max_bins : int, default=inf
+    once : bool, default=False
+        Whether the best cut of the whole column is made even where it does not shorten the description.
 
     Returns
     -------
@@ -71,7 +79,7 @@ def mdl_cuts(
         n_classes,
     )
     first = Cut(*best_cut(*data, 0, x.size))
-    waiting = [(-first.gain, first)] if first.accepted else []
+    waiting = [(-first.gain, first)] if first.accepted or (once and first.place > 0) else []
     places: list[int] = []
     while waiting and len(places) + 1 < max_bins:
         _, cut = heapq.heappop(waiting)

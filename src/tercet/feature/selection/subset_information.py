@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from tercet.core.catalog import method
+from tercet.core.column_parsing import warn_of_measurements
 
 
 @method(
@@ -51,6 +52,7 @@ def subset_information_gain(X: Any, y: Any, columns: Any = None, base: float = 2
     part = np.zeros(len(table), dtype=np.int64)
     for column in kept.T:  # one column at a time: codes stay below the number of rows
         codes = np.unique(column, return_inverse=True)[1]
+        warn_of_measurements(column, "subset_information_gain")
         part = np.unique(part * (codes.max() + 1) + codes, return_inverse=True)[1]
     classes = np.unique(labels, return_inverse=True)[1]
     counts = np.zeros((part.max() + 1, classes.max() + 1))

@@ -2,10 +2,14 @@
 
 A set is judged by what its joint values tell about the classes, or by the cross-validated score of an estimator on
 these columns. Greedy search stops when no neighbouring set is better.
+
+Information gain counts equal values, and of real numbers no two are equal: every such column alone would tell the
+class of each training row. So numbers are cut into intervals first.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any, Literal, Self
 
@@ -13,9 +17,12 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from tercet.core.catalog import method
+from tercet.core.column_parsing import look_continuous
+from tercet.core.estimator import distinct
 from tercet.core.fitted_checks import Labels
 from tercet.core.folds import Folds, checked_folds
 from tercet.core.parameters import Count, Jobs, NonNegative
+from tercet.feature.discretization.mdl import mdl_cuts
 from tercet.feature.selection.base import ColumnSelector, WrapsEstimator
 from tercet.feature.selection.subset_information import subset_information_gain
 from tercet.feature.selection.wrapper_score import wrapper_score
@@ -41,8 +48,8 @@ class SubsetSearch(WrapsEstimator, ColumnSelector):
     Parameters
     ----------
     estimator : estimator, optional
-        Judges a set by its cross-validated score on these columns; by default the information gain of their joint
-        values, for categories.
+        Judges a set by its cross-validated score on these columns; by default a set is judged by the information
+        gain of its joint values, in which numbers are cut into intervals.
     direction : {"forward", "backward", "bidirectional", "beam"}, default="forward"
         How the search goes through the sets.
     n_features_to_select : int, optional
@@ -51,6 +58,11 @@ class SubsetSearch(WrapsEstimator, ColumnSelector):
         Sets that "beam" keeps of each size.
     tol : float, default=0.0
         A step must be better by more than this; "backward" may be worse by as much.
+    discrete_features : "auto", bool, array of indices or mask, default="auto"
+        Without an estimator: the columns whose values are categories. The others are cut into intervals by class
+        entropy and description length, as by `KBinsDiscretizer(strategy="mdl")`, and at least once each if
+        `n_features_to_select` is given. "auto" takes columns of more than 10 distinct values as numbers if some
+        are fractions or if they are more than half as many as the rows.
     cv : int or splitter, default=5
         Folds of the estimator's score.
     scoring : str or callable, optional
@@ -82,6 +94,7 @@ class SubsetSearch(WrapsEstimator, ColumnSelector):
         n_features_to_select: Count | None = None,
         beam_width: Count = 3,
         tol: NonNegative = 0.0,
+        discrete_features: Any = "auto",
         cv: Any = 5,
         scoring: Any = None,
         n_jobs: Jobs = None,
@@ -91,6 +104,7 @@ class SubsetSearch(WrapsEstimator, ColumnSelector):
         self.n_features_to_select = n_features_to_select
         self.beam_width = beam_width
         self.tol = tol
+        self.discrete_features = discrete_features
         self.cv = cv
         self.scoring = scoring
         self.n_jobs = n_jobs
@@ -123,7 +137,10 @@ class SubsetSearch(WrapsEstimator, ColumnSelector):
             )
         scores: dict[frozenset[int], float] = {frozenset(): -np.inf}
         folds: Folds = []
-        if self.estimator is not None:  # the same folds for all sets
+        if self.estimator is None:
+            y = distinct(y)[1]
+            X = self._codes(X, y)
+        else:  # the same folds for all sets
             folds = checked_folds(self, X, y, classifier=is_classifier(self.estimator))
 
         def judge(columns: frozenset[int]) -> float:
@@ -137,6 +154,37 @@ class SubsetSearch(WrapsEstimator, ColumnSelector):
         chosen = path[-1]
         self.support_ = np.isin(np.arange(d), sorted(chosen))
         self.score_ = float(scores[chosen])
+        if self.estimator is None and self.score_ == 0.0:
+            warnings.warn(
+                f"{type(self).__name__}: no column tells anything about y; the choice says nothing. Give an "
+                "estimator to judge the columns by.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+    def _codes(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """X with the intervals of its numbers in the place of the numbers."""
+        n, d = X.shape
+        if isinstance(self.discrete_features, str):
+            if self.discrete_features != "auto":
+                raise ValueError(
+                    f"{type(self).__name__}: discrete_features must be 'auto', a bool, indices or a mask; got "
+                    f"{self.discrete_features!r}."
+                )
+            numeric = np.array([look_continuous(column) for column in X.T])
+        elif isinstance(self.discrete_features, bool):
+            numeric = np.full(d, not self.discrete_features)
+        else:
+            numeric = np.ones(d, dtype=bool)
+            numeric[np.asarray(self.discrete_features)] = False
+        codes, weight, n_classes = X.astype(np.float64), np.ones(n), int(y.max()) + 1
+        for j in np.flatnonzero(numeric):
+            order = np.argsort(codes[:, j], kind="stable")
+            cuts = mdl_cuts(
+                codes[order, j], y[order], weight, n_classes, once=self.n_features_to_select is not None
+            )
+            codes[:, j] = np.searchsorted(cuts, codes[:, j], side="right")
+        return codes
 
     def _score(self, X: np.ndarray, y: Any, columns: list[int], folds: Folds) -> float:
         if self.estimator is None:

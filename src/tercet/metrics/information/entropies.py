@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import entr, rel_entr
 
 from tercet.core.catalog import method
+from tercet.core.column_parsing import warn_of_measurements
 from tercet.distributions import joint_table, marginal
 
 
@@ -163,11 +164,14 @@ def information_gain(
 ) -> float:
     """Information gain H(D) - H(D | A) of a feature about the labels.
 
+    Each distinct value of the feature is a category; cut numbers into intervals first.
+
     Examples
     --------
     >>> information_gain([0, 0, 1, 1], ["a", "a", "b", "b"], base=2)
     1.0
     """
+    warn_of_measurements(np.asarray(feature), "information_gain")
     return mutual_information(joint_table(labels, feature, sample_weight=sample_weight)[0], base=base)
 
 

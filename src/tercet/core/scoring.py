@@ -19,7 +19,7 @@ class AccuracyScoring(ClassifierMixin):
     """scikit-learn's `ClassifierMixin` with a `score` whose errors name what is wrong."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted.
+        """The share of rows whose class is predicted. A row that is rejected counts as an error.
 
         Parameters
         ----------
@@ -39,11 +39,18 @@ class AccuracyScoring(ClassifierMixin):
 
         predicted = self.predict(X)
         weight = _check_weight(sample_weight, predicted)
+        rejected = self._rejected(predicted)
         try:
-            return float(accuracy_score(y, predicted, sample_weight=weight))
+            if rejected is None or not rejected.any() or np.shape(y) != predicted.shape:
+                return float(accuracy_score(y, predicted, sample_weight=weight))
+            return _accuracy_of_decided(self, y, predicted, ~rejected, weight)
         except Broken as error:
             _check_target(self, y, predicted, numeric=False)
             raise ValueError(_strange_labels(self, y, error)) from error
+
+    def _rejected(self, predicted: np.ndarray) -> np.ndarray | None:
+        """Mask of the predictions that stand for no class; None for a classifier that always decides."""
+        return None
 
 
 class R2Scoring(RegressorMixin):
@@ -78,6 +85,40 @@ class R2Scoring(RegressorMixin):
                 f"{type(self).__name__}.score: y has the shape {np.shape(y)}, the predictions have "
                 f"{np.shape(predicted)}: {error}"
             ) from error
+
+
+def _accuracy_of_decided(
+    estimator: Any, y: Any, predicted: np.ndarray, decided: np.ndarray, weight: np.ndarray | None
+) -> float:
+    """Accuracy over all rows of a classifier that has not decided on all of them.
+
+    Its label of a rejected row may be of another type than the classes: only the others are compared with them.
+    """
+    from sklearn.metrics import accuracy_score
+
+    mass = np.ones(len(decided)) if weight is None else weight
+    if not mass[decided].any():
+        return 0.0
+    true, said = np.asarray(y)[decided], predicted[decided].astype(estimator.classes_.dtype)
+    share = float(mass[decided].sum() / mass.sum())
+    return share * float(accuracy_score(true, said, sample_weight=mass[decided]))
+
+
+def rejection_label(classes: np.ndarray, given: Any, owner: str) -> Any:
+    """The label that a classifier gives to rows it rejects: the given one, or by default a whole number below all
+    classes, -1 as a rule, and "reject" where the classes are strings.
+
+    Examples
+    --------
+    >>> [rejection_label(np.array(labels), None, "") for labels in ([0, 1], [-1, 1], ["no", "yes"])]
+    [-1, -2, 'reject']
+    """
+    known = classes.tolist()
+    if given is None:
+        given = "reject" if isinstance(known[0], str) else min(-1, int(np.floor(min(known))) - 1)
+    if given in known:
+        raise ValueError(f"{owner}: reject_label={given!r} must not be one of the classes {known}.")
+    return given
 
 
 def _check_weight(sample_weight: Any, predicted: Any) -> np.ndarray | None:

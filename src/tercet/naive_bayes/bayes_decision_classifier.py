@@ -11,6 +11,7 @@ from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Having, Labels
 from tercet.core.meta import MetaClassifier, Part, clone, fit_part
 from tercet.core.parameters import ArrayLike, NonNegative
+from tercet.core.scoring import rejection_label
 from tercet.core.steps import Fit
 from tercet.naive_bayes.decision_theory import bayes_decision, check_costs, conditional_risk
 
@@ -41,7 +42,8 @@ class BayesDecisionClassifier(MetaClassifier):
         The cost of not deciding; where the best decision costs more, the answer is `reject_label`. By default a
         decision is always made.
     reject_label : int, float or str, optional
-        What is answered then, not one of the classes; by default -1, or "reject" where the classes are strings.
+        What is answered then, not one of the classes; by default -1 (or a smaller number, if that is a class), or
+        "reject" where the classes are strings. `score` counts it as an error.
 
     Attributes
     ----------
@@ -105,14 +107,7 @@ class BayesDecisionClassifier(MetaClassifier):
         if self.reject is None:
             return self.classes_
         words = self.classes_.dtype.kind in "US" or isinstance(self.classes_[0], str)
-        label = self.reject_label
-        if label is None:
-            label = "reject" if words else -1
-        if label in self.classes_.tolist():
-            raise ValueError(
-                f"{type(self).__name__}: reject_label={label!r} must not be one of the classes "
-                f"{self.classes_.tolist()}."
-            )
+        label = rejection_label(self.classes_, self.reject_label, type(self).__name__)
         if isinstance(label, str) != words:  # NumPy would make a string of a number
             return np.array([*self.classes_.tolist(), label], dtype=object)
         return np.concatenate([self.classes_, np.asarray([label])])
@@ -158,5 +153,9 @@ class BayesDecisionClassifier(MetaClassifier):
         -------
         labels : array of shape (n_samples,)
         """
-        proba = self.predict_proba(X)
-        return self.answers_[bayes_decision(proba, self.costs_, self.reject)]
+        decided = bayes_decision(self.predict_proba(X), self.costs_, self.reject)
+        # of the classes' own dtype where nothing is rejected: a label of another type makes the answers objects
+        return (self.answers_ if (decided < 0).any() else self.classes_)[decided]
+
+    def _rejected(self, predicted: np.ndarray) -> np.ndarray | None:
+        return None if len(self.answers_) == len(self.classes_) else predicted == self.answers_[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parameters import CountOrZero, Jobs, Seed
-from tercet.core.scoring import AccuracyScoring
+from tercet.core.scoring import AccuracyScoring, rejection_label
 from tercet.ensemble.combination.voting import Voting
 from tercet.ensemble.combination.voting_rules import or_reject, vote_counts, winners
 
@@ -65,7 +66,9 @@ class VotingClassifier(AccuracyScoring, Voting):
         Whether a class needs more than half of all votes (of soft votes: a mean probability above 1/2); rows
         without such a class are rejected.
     reject_label : label, default=None
-        Prediction for rejected rows. Where it is of another type than the labels, predictions are objects.
+        Prediction for rejected rows, not one of the classes; by default -1 (or a smaller number, if that is a
+        class), or "reject" where the classes are strings. Where it is of another type than the classes,
+        predictions with rejected rows are objects. `score` counts rejected rows as errors.
     cv : int, splitter or None, default=None
         The folds for learning weights, a partition of the rows; None is 5 folds.
 
@@ -134,6 +137,8 @@ class VotingClassifier(AccuracyScoring, Voting):
         labels = column_or_1d(y, warn=True)
         self.le_ = LabelEncoder().fit(labels)
         self.classes_ = self.le_.classes_
+        if self.majority:
+            rejection_label(self.classes_, self.reject_label, type(self).__name__)  # refuses a class
         return self.le_.transform(labels)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -154,10 +159,30 @@ class VotingClassifier(AccuracyScoring, Voting):
         else:
             weights = self._member_weights()
             weights = np.ones(len(self.estimators_)) if weights is None else weights
-            votes = self._predictions(X).astype(np.intp, copy=False)
-            scores, half = vote_counts(votes, len(self.classes_), weights), weights.sum() / 2
+            scores = vote_counts(self._predictions(X), len(self.classes_), weights)
+            half = weights.sum() / 2
         labels = self.classes_[winners(scores, self.ties, self.random_state)]
-        return or_reject(labels, scores.max(axis=1) > half, self.reject_label) if self.majority else labels
+        decided = scores.max(axis=1) > half
+        if not self.majority or decided.all():
+            return labels
+        return or_reject(
+            labels, decided, rejection_label(self.classes_, self.reject_label, type(self).__name__)
+        )
+
+    def _rejected(self, predicted: np.ndarray) -> np.ndarray | None:
+        if not self.majority:
+            return None
+        return predicted == rejection_label(self.classes_, self.reject_label, type(self).__name__)
+
+    def _predictions(self, X: Any) -> np.ndarray:
+        """The classes that the members vote for, as indices; -1 where a member rejects a row."""
+        votes = []
+        for member in self.estimators_:
+            said = np.asarray(member.predict(X))
+            if said.dtype.kind not in "iufb":
+                said = np.array([k if isinstance(k, numbers.Integral) else -1 for k in said.tolist()])
+            votes.append(said.astype(np.intp, copy=False))
+        return np.column_stack(votes)
 
     @available_if(_soft)
     def predict_proba(self, X: Any) -> np.ndarray:

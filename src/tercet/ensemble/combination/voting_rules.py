@@ -127,10 +127,15 @@ def weighted_vote(
 
 
 def vote_counts(votes: np.ndarray, n_classes: int, weights: np.ndarray) -> np.ndarray:
-    """Sum of the weights of the members that vote for each class; votes are indices of classes."""
+    """Sum of the weights of the members that vote for each class; votes are indices of classes.
+
+    Other numbers are no votes: a member with a reject option need not decide.
+    """
     counts, rows = np.zeros((len(votes), n_classes)), np.arange(len(votes))
     for member, weight in enumerate(weights):
-        counts[rows, votes[:, member]] += weight
+        vote = votes[:, member]
+        cast = (vote >= 0) & (vote < n_classes)
+        counts[rows[cast], vote[cast]] += weight
     return counts
 
 
@@ -155,7 +160,7 @@ def winners(scores: np.ndarray, ties: str = "first", random_state: Any = None) -
 def or_reject(labels: np.ndarray, accepted: np.ndarray, reject: Any) -> np.ndarray:
     """Labels, with another one where they are not accepted; an array of objects where the kinds differ."""
     other = np.asarray([reject])
-    alike = other.dtype.kind == labels.dtype.kind or {other.dtype.kind, labels.dtype.kind} <= set("iuf")
+    alike = other.dtype.kind == labels.dtype.kind or {other.dtype.kind, labels.dtype.kind} <= set("biuf")
     dtype = np.result_type(labels, other) if alike else np.dtype(object)
     found = labels.astype(dtype)
     found[~accepted] = reject

@@ -113,6 +113,30 @@ def test_lists_as_relations():
     )
 
 
+@pytest.mark.parametrize("negation", [True, False])
+@pytest.mark.parametrize("encoding_length", [True, False])
+@pytest.mark.parametrize(
+    "lists", [("", "c", "bc", "abc"), ("", "a", "b", "ab"), ("", "b", "ab", "cb"), ("", "a", "b", "ba", "ab")]
+)
+def test_no_clause_covers_a_negative_example(lists, encoding_length, negation):
+    """The clause mem(A, B) :- cons(B, C, D), \\+ cons(_, A, B) is wrong on the negative mem(a, l1) alone."""
+    names = {items: f"l{k}" for k, items in enumerate(lists)}
+    facts = [Literal("cons", [names[v], v[0], names[v[1:]]]) for v in lists if v]
+    positives = [Literal("mem", [x, names[v]]) for v in lists for x in v]
+    model = FOIL(encoding_length=encoding_length, negation=negation).fit(facts, positives)
+    every = [Literal("mem", [x, name]) for x in sorted(set("".join(lists))) for name in names.values()]
+    assert model.predict(every).tolist() == [atom in positives for atom in every]
+
+
+def test_accuracy_below_1_allows_negatives():
+    facts = "q(a). q(b). q(c). q(d). q(e). r(x)."
+    given = [f"p({x})" for x in "abcd"], ["p(e)", "p(x)"]
+    with pytest.warns(ConvergenceWarning, match="no clause was found for 4 of 4"):
+        FOIL(encoding_length=False).fit(facts, *given)
+    noisy = FOIL(encoding_length=False, min_accuracy=0.8).fit(facts, *given)
+    assert noisy.to_prolog() == "p(A) :- q(A)."
+
+
 def test_negation():
     people = "abcdefghij"
     facts = [Literal("male", [p]) for p in "abcdef"] + [

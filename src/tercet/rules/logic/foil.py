@@ -64,8 +64,9 @@ class FOIL(ClauseLearner):
     encoding_length : bool, default=True
         Whether a clause must not take more bits than the examples it explains. Few examples allow only short
         clauses.
-    min_accuracy : float, default=0.8
-        Accuracy on the examples from which a clause that still covers negatives is accepted.
+    min_accuracy : float, default=1.0
+        Accuracy on the examples from which a clause is accepted that no further literal improves. Below 1, as with
+        Quinlan's 0.8 for noisy examples, clauses may cover negative examples.
     max_variables : int, default=12
         The most variables of a clause.
     max_literals : int, default=20
@@ -133,7 +134,7 @@ class FOIL(ClauseLearner):
         constants: Iterable[Any] = (),
         types: Mapping[str, Any] | None = None,
         encoding_length: bool = True,
-        min_accuracy: Fraction = 0.8,
+        min_accuracy: Fraction = 1.0,
         max_variables: Count = 12,
         max_literals: Count = 20,
         max_clauses: Count = 100,

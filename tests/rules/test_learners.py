@@ -1,8 +1,12 @@
 """What all rule learners have in common, and what sets each apart."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+from docs.site import DOCS
+from docs.site.run_blocks import blocks_of
 from scipy import stats
 from sklearn.base import clone
 
@@ -16,6 +20,7 @@ from tercet.rules import (
     pruning_value,
 )
 from tercet.rules._engine.ranked_table import RankedTable
+from tercet.rules.cn2_classifier import SignificantRules
 from tercet.rules.description_length import exception_bits, rule_bits, subset_bits
 from tercet.rules.rep_classifier import prune_rules
 from tercet.rules.rule_growth import covered, grow_rule
@@ -267,6 +272,20 @@ def test_sequential_covering_makes_no_mistake_without_noise(criterion, algorithm
     X, y = mixed_rows(n=200)
     model = SequentialCoveringClassifier(algorithm, criterion=criterion, beam_width=3).fit(X, y)
     assert model.score(X, y) >= {"foil": 0.9, "laplace": 0.97}.get(criterion, 1.0)
+
+
+def test_only_the_statistic_in_nats_is_tested(capsys):
+    """The guide's rule of 5 good and 1 bad melons of 8 and 9: 4.90 in bits, but 3.40 in nats, below 3.84."""
+    page = (DOCS / "guide" / "rules.md").read_text("utf-8")
+    (block,) = [block for block in blocks_of(page) if block.name == "gain"]
+    exec(block.code, {})
+    printed = float(re.search(r"statistic: ([\d.]+)", capsys.readouterr().out)[1])
+    nats = 2 * (5 * np.log((5 / 6) / (8 / 17)) + np.log((1 / 6) / (9 / 17)))
+    assert printed == pytest.approx(nats, abs=0.005)
+    assert likelihood_ratio_statistic(5, 1, 8, 9) == pytest.approx(nats / np.log(2))
+    for confidence, significant in ((0.9, True), (0.95, False)):
+        accept = SignificantRules(np.array([8.0, 9.0]), 0, confidence, 1)
+        assert accept(np.array([[5.0, 1.0]])).tolist() == [significant]
 
 
 def test_pruning_values():

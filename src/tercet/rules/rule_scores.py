@@ -61,7 +61,8 @@ def likelihood_ratio_statistic(
 ) -> np.ndarray:
     """Likelihood ratio statistic (LRS) of CN2: how far the classes under a rule are from those of all rows.
 
-    In nats (base e) it is distributed as chi-squared with one degree of freedom where the rule says nothing.
+    In nats (base e) it is distributed as chi-squared with one degree of freedom where the rule says nothing. In
+    bits, the default, it is larger by 1 / ln 2 and must not be compared with that distribution.
 
     Parameters
     ----------

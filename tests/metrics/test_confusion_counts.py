@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as peer
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.model_selection import KFold, cross_val_score
 
 from tercet.metrics import (
     ConfusionCounts,
@@ -14,6 +15,7 @@ from tercet.metrics import (
     micro_scores,
     multilabel_confusion_matrix,
 )
+from tercet.tree import DecisionTreeClassifier
 
 
 @pytest.fixture
@@ -78,7 +80,37 @@ def test_nothing_to_divide_by_is_zero_with_a_warning():
         assert confusion_counts([0, 0], [1, 0]).recall == 0
 
 
+@pytest.mark.parametrize(("none", "pos_label"), [(0, 1), (-1, 1), (False, True), ("ham", "spam")])
+def test_a_fold_without_positives(none, pos_label):
+    labels = [none] * 3
+    counts = confusion_counts(labels, labels, pos_label=pos_label, sample_weight=[1, 2, 3])
+    assert counts == (0, 0, 0, 6)
+    assert (counts.accuracy, counts.specificity) == (1.0, 1.0)
+    for name in ("precision", "recall", "f1"):
+        with pytest.warns(UndefinedMetricWarning, match="is set to 0: there are no"):
+            found = getattr(counts, name)
+        with pytest.warns(UndefinedMetricWarning):
+            assert found == getattr(peer, f"{name}_score")(labels, labels, pos_label=pos_label)
+
+
+def test_a_fold_without_positives_does_not_stop_a_cross_validation():
+    X, y = np.arange(12.0)[:, None], np.repeat([0, 1], [8, 4])
+
+    def f1(model, X, y):
+        return confusion_counts(y, model.predict(X)).f1
+
+    with pytest.warns(UndefinedMetricWarning, match="F is set to 0"):
+        scores = cross_val_score(
+            DecisionTreeClassifier(random_state=0), X, y, cv=KFold(6), scoring=f1, error_score="raise"
+        )
+    assert scores == pytest.approx([0, 0, 0, 0, 2 / 3, 1])
+
+
 def test_bad_input_is_named():
+    with pytest.raises(
+        ValueError, match=r"pos_label=1 is neither in y_true nor in y_pred; they have \['a'\]"
+    ):
+        confusion_counts(["a", "a"], ["a", "a"])
     with pytest.raises(ValueError, match=r"pos_label='c' is neither in y_true nor in y_pred"):
         confusion_counts(["a", "b"], ["a", "a"], pos_label="c")
     with pytest.raises(ValueError, match="y_true has 2 rows and y_pred has 3"):

@@ -1,5 +1,7 @@
 """ROC and precision-recall curves, AUC in all its forms, hull, break-even point, gains."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -187,11 +189,8 @@ def test_hand_till_without_a_class():
     assert ours == pytest.approx(hand_till_auc(y, proba[:, [0, 2]]))
     with pytest.raises(ValueError, match="'c', which is not among the labels"):
         hand_till_auc(y, proba, labels=["a", "b", "d"])
-    with (
-        pytest.warns(UndefinedMetricWarning, match="2 of 3"),
-        pytest.raises(ValueError, match="one class only"),
-    ):
-        hand_till_auc(["a", "a"], proba[:2], labels=["a", "b", "c"])
+    with pytest.warns(UndefinedMetricWarning, match="one class only: the AUC is not defined, and set to NaN"):
+        assert np.isnan(hand_till_auc(["a", "a"], proba[:2], labels=["a", "b", "c"]))
 
 
 def test_delong_interval_covers():
@@ -297,13 +296,36 @@ def test_gain_lift_and_ks():
     assert area == pytest.approx((roc_auc_score(y, score) - 0.5) * (1 - y.mean()))
 
 
+SCORES = {
+    "rank_loss": rank_loss,
+    "ks_statistic": ks_statistic,
+    "partial_auc": functools.partial(partial_auc, fpr_range=(0, 0.5)),
+    "break_even_point": break_even_point,
+    "gain_curve": lambda *given, **options: gain_curve(*given, **options)[1],
+    "lift_curve": lambda *given, **options: lift_curve(*given, **options)[1],
+}
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_a_fold_of_one_class_has_no_score(name):
+    """As of `roc_auc_score`: a warning, and NaN, which does not stop a cross-validation."""
+    score = SCORES[name]
+    with pytest.warns(UndefinedMetricWarning, match="No positive rows in y_true: .* is not defined"):
+        assert np.isnan(score([0, 0, 0], [0.1, 0.5, 0.3])).all()
+    if name in ("break_even_point", "gain_curve", "lift_curve"):  # all that needs no negatives
+        assert np.isfinite(score([1, 1, 1], [0.1, 0.5, 0.3])).all()
+        return
+    with pytest.warns(UndefinedMetricWarning, match="No negative rows in y_true: .* is not defined"):
+        assert np.isnan(score([1, 1, 0], [0.1, 0.5, 0.3], sample_weight=[1, 1, 0])).all()
+
+
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="y_score must be finite numbers; at row 1 it has nan"):
         rank_loss([0, 1], [0.5, np.nan])
     with pytest.raises(ValueError, match="y_true has negative rows only"):
-        rank_loss([0, 0], [0.5, 0.6])
+        auc_interval([0, 0], [0.5, 0.6])
     with pytest.raises(ValueError, match="y_true has positive rows only"):
-        ks_statistic([1, 1, 0], [0.5, 0.6, 0.7], sample_weight=[1, 1, 0])
+        roc_convex_hull([1, 1, 0], [0.5, 0.6, 0.7], sample_weight=[1, 1, 0])
     with pytest.raises(
         ValueError, match="pos_label must say which class is positive; y_true has the labels 'a', 'b'"
     ):

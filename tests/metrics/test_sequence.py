@@ -1,11 +1,13 @@
 """Tags, phrases and their scores."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import make_scorer
 
 from tercet.metrics.sequence import (
@@ -218,7 +220,20 @@ def test_scores_of_tags():
 
 
 def test_nothing_to_find():
-    assert span_scores([["O"]], [["O"]]) == (0.0, 0.0, 0.0, 0)
+    with pytest.warns(UndefinedMetricWarning) as found:
+        assert span_scores([["O"]], [["O"]]) == (0.0, 0.0, 0.0, 0)
+    assert [str(one.message).split(".")[0] for one in found] == [
+        "precision is set to 0: there are no predicted phrases",
+        "recall is set to 0: there are no right phrases",
+    ]
+    with pytest.warns(UndefinedMetricWarning, match="no predicted phrases of type LOC"):
+        p, r, _, _ = span_scores([["B-PER", "B-LOC"]], [["B-PER", "O"]], average=None)
+    assert p.tolist() == r.tolist() == [0.0, 1.0]
+    with pytest.warns(UndefinedMetricWarning, match="Recall is ill-defined"):
+        tag_scores([["O"]], [["B"]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert span_scores([["B"]], [["O"]], zero_division=0.0) == (0.0, 0.0, 0.0, 1)
     assert span_f1([["O"]], [["O"]], zero_division=1.0) == 1.0
     assert span_scores([["O"]], [["O"]], average="macro", zero_division=1.0) == (1.0, 1.0, 1.0, 0)
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from tercet.kernel_ridge import KernelRidge
-from tercet.linear_model import LinearRegression, Ridge
-from tercet.model_selection import bootstrap_estimate, corrected_selection, leave_one_out
+from tercet.linear_model import LinearRegression, LogisticRegression, Ridge
+from tercet.model_selection import bias_variance, bootstrap_estimate, corrected_selection, leave_one_out
 from tercet.naive_bayes import GaussianNB
 from tercet.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
@@ -150,3 +150,15 @@ def test_groups_of_rows_are_drawn_whole():
     for counts in ([1, 2], np.zeros(40)):
         with pytest.raises(ValueError, match="counts must be 40 positive numbers"):
             corrected_selection(losses, counts=counts)
+
+
+@pytest.mark.parametrize("kind", ["bootstrap", "bias-variance"])
+def test_a_bootstrap_sample_without_a_rare_class(kind):
+    """Of ten rows with one of the second class, every third sample has only the first: it predicts that."""
+    X, y = np.arange(10.0)[:, None], np.array(["no"] * 9 + ["yes"])
+    if kind == "bootstrap":
+        found = bootstrap_estimate(LogisticRegression(), X, y, n_bootstraps=20, random_state=0)
+        assert 0 < found.out_of_bag < 0.5
+    else:
+        found = bias_variance(LogisticRegression(), X, y, X, y, n_repeats=20, random_state=0)
+        assert 0 < found.error < 0.5

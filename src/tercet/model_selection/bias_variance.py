@@ -23,6 +23,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.meta import rows_at
 from tercet.core.parallel import one_blas_thread
+from tercet.model_selection.bootstrap_estimate import fitted_on
 
 Decomposition = Literal["squared", "kohavi-wolpert", "domingos"]
 DECOMPOSITIONS = ("squared", "kohavi-wolpert", "domingos")
@@ -217,4 +218,4 @@ def _equal_rows(X: Any) -> np.ndarray:
 
 def _predict_after(estimator: Any, X: Any, y: np.ndarray, sample: np.ndarray, X_test: Any) -> np.ndarray:
     with one_blas_thread():
-        return np.asarray(estimator.fit(rows_at(X, sample), y[sample]).predict(X_test))
+        return np.asarray(fitted_on(estimator, rows_at(X, sample), y[sample]).predict(X_test))

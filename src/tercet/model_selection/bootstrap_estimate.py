@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
-from tercet.core.meta import rows_at
+from tercet.core.meta import ConstantClassifier, rows_at
 from tercet.core.parallel import one_blas_thread
 
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -148,8 +148,14 @@ def _left_out_losses(
     if not len(left):
         return left, np.empty(0)
     with one_blas_thread():
-        fitted = estimator.fit(rows_at(X, sample), y[sample])
+        fitted = fitted_on(estimator, rows_at(X, sample), y[sample])
         return left, loss(y[left], np.asarray(fitted.predict(rows_at(X, left))))
+
+
+def fitted_on(estimator: Any, X: Any, y: np.ndarray) -> Any:
+    """The estimator fitted on a sample; a constant where a rare class is not in it and a single one is left."""
+    single = is_classifier(estimator) and y.ndim == 1 and (y == y[0]).all()
+    return (ConstantClassifier() if single else estimator).fit(X, y)
 
 
 def _no_information(y: np.ndarray, f: np.ndarray, loss: Loss) -> float:

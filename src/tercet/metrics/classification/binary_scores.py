@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
@@ -104,6 +106,19 @@ def binary_scores(
         side = "positive" if positive.all() else "negative"
         raise ValueError(f"y_true has {side} rows only: both classes are needed.")
     return BinaryScores(positive, score, weight)
+
+
+def one_class_only(scores: BinaryScores, what: str, *, negatives: bool = True) -> bool:
+    """Whether a class is missing without which a measure is not defined; then warn, as scikit-learn does."""
+    missing = "positive" if not scores.positive.any() else "negative" if scores.positive.all() else ""
+    if not missing or (missing == "negative" and not negatives):
+        return False
+    warnings.warn(
+        f"No {missing} rows in y_true: {what} is not defined, and set to NaN.",
+        UndefinedMetricWarning,
+        stacklevel=3,
+    )
+    return True
 
 
 def probabilities(y_true: Any, y_prob: Any, **settings: Any) -> BinaryScores:

@@ -101,7 +101,8 @@ def confusion_counts(
     y_true, y_pred : arrays of shape (n_samples,)
         True and predicted labels.
     pos_label : label, default=1
-        The positive class; every other label is negative.
+        The positive class; every other label is negative. A fold may have none of it: then it is in neither array,
+        and all other labels are equal.
     sample_weight : array of shape (n_samples,), optional
         Weights of the rows.
 
@@ -125,8 +126,7 @@ def confusion_counts(
     truth, predicted, weight = checked_labels(y_true, y_pred, sample_weight)
     real, said = truth == pos_label, predicted == pos_label
     if not (np.any(real) or np.any(said)):
-        known = np.unique(truth)[:6].tolist()
-        raise ValueError(f"pos_label={pos_label!r} is neither in y_true nor in y_pred; y_true has {known!r}.")
+        refuse_unknown_label(pos_label, truth, predicted)
     cells = np.bincount(2 * real + said, weight, minlength=4)
     tn, fp, fn, tp = (cells if weight is not None else cells.astype(int)).tolist()
     return ConfusionCounts(tp, fn, fp, tn)
@@ -173,6 +173,19 @@ def checked_labels(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[np.nda
             f"y_true and y_pred must be labels of one kind; got {truth.dtype} and {predicted.dtype}."
         )
     return truth, predicted, check_weight(sample_weight, truth)
+
+
+def refuse_unknown_label(pos_label: Any, truth: np.ndarray, predicted: np.ndarray) -> None:
+    """Refuse a positive label that occurs nowhere, unless all rows have one other label of the same kind.
+
+    That is what a fold without positives looks like; scikit-learn accepts it, too.
+    """
+    known = np.union1d(truth, predicted)
+    if len(known) == 1 and isinstance(pos_label, str) == isinstance(known[0], str):
+        return
+    raise ValueError(
+        f"pos_label={pos_label!r} is neither in y_true nor in y_pred; they have {known[:6].tolist()!r}."
+    )
 
 
 def check_beta(beta: float) -> None:

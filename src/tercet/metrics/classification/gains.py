@@ -8,7 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.metrics.classification._ranked.threshold_counts import threshold_counts
-from tercet.metrics.classification.binary_scores import binary_scores
+from tercet.metrics.classification.binary_scores import binary_scores, one_class_only
 
 
 class KSStatistic(NamedTuple):
@@ -41,7 +41,8 @@ def gain_curve(
     Returns
     -------
     share, gain : arrays of shape (n_thresholds + 1,)
-        Share of all rows and of the positives, both rising from 0 to 1.
+        Share of all rows and of the positives, both rising from 0 to 1. The latter is NaN, with a warning, where
+        there are no positives.
     thresholds : array of shape (n_thresholds + 1,)
         Falling; the first is infinite.
 
@@ -51,10 +52,14 @@ def gain_curve(
     >>> share, gain
     (array([0.  , 0.25, 0.5 , 0.75, 1.  ]), array([0. , 0.5, 0.5, 1. , 1. ]))
     """
-    scores = binary_scores(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
+    scores = binary_scores(
+        y_true, y_score, pos_label=pos_label, sample_weight=sample_weight, both_classes=False
+    )
+    none = one_class_only(scores, "the gain", negatives=False)
     fps, tps, thresholds = threshold_counts(*scores)
     called = fps + tps
-    share, gain = (np.append(0.0, part / part[-1]) for part in (called, tps))
+    share = np.append(0.0, called / called[-1])
+    gain = np.full(share.shape, np.nan) if none else np.append(0.0, tps / tps[-1])
     return share, gain, np.append(np.inf, thresholds)
 
 
@@ -111,14 +116,18 @@ def ks_statistic(
     -------
     ks : KSStatistic
         `statistic`, from 0 to 1, and the `threshold` at or above which it is reached. With positives above it is
-        Youden's J.
+        Youden's J. Both are NaN, with a warning, with rows of one class only.
 
     Examples
     --------
     >>> ks_statistic([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     KSStatistic(statistic=0.5, threshold=0.8)
     """
-    scores = binary_scores(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
+    scores = binary_scores(
+        y_true, y_score, pos_label=pos_label, sample_weight=sample_weight, both_classes=False
+    )
+    if one_class_only(scores, "the statistic"):
+        return KSStatistic(np.nan, np.nan)
     fps, tps, thresholds = threshold_counts(*scores)
     distance = np.abs(tps / tps[-1] - fps / fps[-1])
     best = int(np.argmax(distance))

@@ -32,7 +32,7 @@ def hand_till_auc(y_true: Any, y_score: Any, *, labels: Any = None, sample_weigh
         A score for each class; the columns need not sum to 1.
     labels : array of shape (n_classes,), optional
         The classes in the order of the columns; by default those of `y_true`, sorted. Pairs with a class that
-        does not occur (in a small fold, say) are left out, with a warning.
+        does not occur (in a small fold, say) are left out, with a warning; with a single class the AUC is NaN.
     sample_weight : array of shape (n_samples,), optional
         Weights of the rows.
 
@@ -46,7 +46,12 @@ def hand_till_auc(y_true: Any, y_score: Any, *, labels: Any = None, sample_weigh
     pairs = areas[~np.eye(len(areas), dtype=bool)]
     known = ~np.isnan(pairs)
     if not known.any():
-        raise ValueError("y_true has rows of one class only: an AUC needs two.")
+        warnings.warn(
+            "y_true has rows of one class only: the AUC is not defined, and set to NaN.",
+            UndefinedMetricWarning,
+            stacklevel=2,
+        )
+        return np.nan
     return float(pairs[known].mean())
 
 

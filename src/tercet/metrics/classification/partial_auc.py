@@ -8,7 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.metrics.classification._ranked.threshold_counts import threshold_counts
-from tercet.metrics.classification.binary_scores import binary_scores
+from tercet.metrics.classification.binary_scores import binary_scores, one_class_only
 from tercet.metrics.classification.roc import roc_points
 
 
@@ -29,6 +29,8 @@ def partial_auc(
     sample_weight: Any = None,
 ) -> float:
     """Area under the ROC curve between two false positive rates, or beside it between two true positive rates.
+
+    With rows of one class only it is NaN, with a warning.
 
     Parameters
     ----------
@@ -57,7 +59,11 @@ def partial_auc(
         raise ValueError("partial_auc needs either fpr_range or tpr_range.")
     name, given = ("fpr_range", fpr_range) if tpr_range is None else ("tpr_range", tpr_range)
     low, high = _checked_range(name, given)
-    scores = binary_scores(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
+    scores = binary_scores(
+        y_true, y_score, pos_label=pos_label, sample_weight=sample_weight, both_classes=False
+    )
+    if one_class_only(scores, "the area"):
+        return np.nan
     fpr, tpr, _ = roc_points(threshold_counts(*scores))
     if tpr_range is not None:  # the same curve with the classes and the direction of the score exchanged
         fpr, tpr = (1.0 - tpr)[::-1], (1.0 - fpr)[::-1]

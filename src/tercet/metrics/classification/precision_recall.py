@@ -9,7 +9,7 @@ from sklearn.metrics import _ranking as full
 
 from tercet.core.catalog import method
 from tercet.metrics.classification._ranked.threshold_counts import threshold_counts
-from tercet.metrics.classification.binary_scores import binary_scores, plain_scores
+from tercet.metrics.classification.binary_scores import binary_scores, one_class_only, plain_scores
 
 
 @method(
@@ -144,14 +144,19 @@ def break_even_point(
     Returns
     -------
     point : BreakEvenPoint
-        `value`, and the `threshold` of the score at or above which rows are called positive.
+        `value`, and the `threshold` of the score at or above which rows are called positive. Both are NaN, with a
+        warning, where there are no positives.
 
     Examples
     --------
     >>> break_even_point([0, 0, 1, 1, 1], [0.1, 0.7, 0.6, 0.8, 0.3])
     BreakEvenPoint(value=0.6666666666666666, threshold=0.6)
     """
-    scores = binary_scores(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
+    scores = binary_scores(
+        y_true, y_score, pos_label=pos_label, sample_weight=sample_weight, both_classes=False
+    )
+    if one_class_only(scores, "the break-even point", negatives=False):
+        return BreakEvenPoint(np.nan, np.nan)
     fps, tps, thresholds = threshold_counts(*scores)
     called = np.append(0.0, fps + tps)
     found = float(np.interp(tps[-1], called, np.append(0.0, tps)))

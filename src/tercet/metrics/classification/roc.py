@@ -14,7 +14,12 @@ from tercet.metrics.classification._ranked.threshold_counts import (
     pairs_ranked,
     threshold_counts,
 )
-from tercet.metrics.classification.binary_scores import BinaryScores, binary_scores, plain_scores
+from tercet.metrics.classification.binary_scores import (
+    BinaryScores,
+    binary_scores,
+    one_class_only,
+    plain_scores,
+)
 
 
 @_deprecate_positional_args(version="1.11")
@@ -208,7 +213,7 @@ def binary_auc(scores: BinaryScores) -> float:
 def rank_loss(y_true: Any, y_score: Any, *, pos_label: Any = None, sample_weight: Any = None) -> float:
     """Share of the pairs of a positive and a negative that are ranked wrongly; ties count half.
 
-    It is the area above the ROC curve: 1 - AUC.
+    It is the area above the ROC curve: 1 - AUC. With rows of one class only it is NaN, with a warning.
 
     Parameters
     ----------
@@ -224,4 +229,7 @@ def rank_loss(y_true: Any, y_score: Any, *, pos_label: Any = None, sample_weight
     >>> rank_loss([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.25
     """
-    return 1.0 - binary_auc(binary_scores(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight))
+    scores = binary_scores(
+        y_true, y_score, pos_label=pos_label, sample_weight=sample_weight, both_classes=False
+    )
+    return np.nan if one_class_only(scores, "the ranking loss") else 1.0 - binary_auc(scores)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import precision_recall_fscore_support
 
 from tercet.core.catalog import method
@@ -68,7 +70,7 @@ def tag_scores(
     *,
     labels: Sequence[Any] | None = None,
     average: Average = None,
-    zero_division: float = 0.0,
+    zero_division: float | Literal["warn"] = "warn",
 ) -> tuple[Any, Any, Any, Any]:
     """Precision, recall, F1 and count of tags, over all words of all sequences.
 
@@ -80,8 +82,8 @@ def tag_scores(
         The tags to look at, in this order; by default all there are, sorted. (Leave "O" out to see the others.)
     average : {"micro", "macro", "weighted"}, optional
         How to make one number of those of the tags; None gives arrays.
-    zero_division : float, default=0.0
-        What 0/0 is.
+    zero_division : float or "warn", default="warn"
+        What 0/0 is; "warn" is 0, with a warning.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def span_scores(
     scheme: str | None = None,
     strict: bool = False,
     average: Average = "micro",
-    zero_division: float = 0.0,
+    zero_division: float | Literal["warn"] = "warn",
 ) -> tuple[Any, Any, Any, Any]:
     """Precision, recall, F1 and count of phrases. A phrase is right if its type and both its ends are.
 
@@ -126,8 +128,8 @@ def span_scores(
     average : {"micro", "macro", "weighted"} or None, default="micro"
         Over all phrases; over the types; over the types by their counts. None gives arrays, a number for each
         type in the order of their names.
-    zero_division : float, default=0.0
-        What 0/0 is.
+    zero_division : float or "warn", default="warn"
+        What 0/0 is; "warn" is 0, with a warning.
 
     Returns
     -------
@@ -149,6 +151,9 @@ def span_scores(
     )
     if average == "micro":
         n_right, n_predicted, n_true = (np.array([c.sum()]) for c in (n_right, n_predicted, n_true))
+    if zero_division == "warn":
+        _warn_of_no_phrases(kinds if average != "micro" else ["all"], n_predicted, n_true)
+        zero_division = 0.0
     precision = _ratio(n_right, n_predicted, zero_division)
     recall = _ratio(n_right, n_true, zero_division)
     f1 = _ratio(2 * n_right, n_predicted + n_true, zero_division)
@@ -205,7 +210,7 @@ def span_report(
     *,
     scheme: str | None = None,
     strict: bool = False,
-    zero_division: float = 0.0,
+    zero_division: float | Literal["warn"] = "warn",
     digits: int = 2,
     output_dict: bool = False,
 ) -> Any:
@@ -277,6 +282,20 @@ def _counts(
         predicted.update(span.type for span in b)
         right.update(span.type for span in {*a} & {*b})
     return right, predicted, true
+
+
+def _warn_of_no_phrases(kinds: list[str], n_predicted: np.ndarray, n_true: np.ndarray) -> None:
+    """Warn of a precision without predicted phrases, and of a recall without right ones."""
+    for name, what, counts in (("precision", "predicted", n_predicted), ("recall", "right", n_true)):
+        none = np.array(kinds)[counts == 0].tolist() if kinds else ["all"]
+        if none:
+            some = f" of type {', '.join(none)}" if none != ["all"] else ""
+            warnings.warn(
+                f"{name} is set to 0: there are no {what} phrases{some}. The parameter zero_division says what 0/0 "
+                "is.",
+                UndefinedMetricWarning,
+                stacklevel=3,
+            )
 
 
 def _ratio(a: np.ndarray, b: np.ndarray, otherwise: float) -> np.ndarray:

@@ -35,6 +35,12 @@ class GradientBoostingRegressor(BoostedNumbers, BaseGradientBoosting, Regressor)
     With the squared loss that is the residual, and with learning_rate=1 and init="zero" the boosting tree of the
     text (Alg 8.3). Columns are sorted once for all trees.
 
+    Where an interval minimises the absolute or the quantile loss of a leaf, its value is the midpoint (scikit-learn
+    takes the least minimiser), so that negated targets give negated predictions. Gradients of these losses have few
+    distinct values, so that several splits often have the same gain: the first feature is taken (scikit-learn draws
+    one by random_state). Both models fit equally well, but on targets with outliers single predictions may differ.
+    The Huber loss takes Friedman's step from the median of a leaf, as scikit-learn does.
+
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson"} or Loss, default="squared_error"

@@ -38,6 +38,10 @@ class HistGradientBoostingRegressor(BoostedNumbers, BaseHistGradientBoosting, Re
     G_L² / (H_L + lambda) + G_R² / (H_R + lambda) - G² / (H + lambda) > gamma. Missing values go to the side where
     they gain more; a set of categories is split from all others; unseen ones are treated as missing.
 
+    With the absolute and the quantile loss a leaf takes the median or quantile of its residuals, the midpoint where
+    an interval minimises the loss; scikit-learn interpolates quantiles linearly, which does not minimise it. Of
+    splits of the same gain, frequent with these losses, the first is taken, and no split is made without gain.
+
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "gamma", "poisson", "quantile"}, Loss or callable, \

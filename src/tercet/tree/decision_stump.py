@@ -9,7 +9,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier, check_is_fitted, distinct
 from tercet.core.fitted_checks import Indices, Labels, Sizes
-from tercet.core.kernel import kernel
+from tercet.core.kernel import kernel, shared
 from tercet.tree._engine.criteria import TIE, midpoint
 
 
@@ -26,13 +26,14 @@ class DecisionStump(Classifier):
 
     Every feature j and every threshold v half-way between two neighbouring values is tried; on either side the
     class of the largest weight is the answer. Ties take the first feature and the smallest threshold. Where no
-    threshold is better than one class everywhere, that class is the answer (with `constant=False` the best
-    threshold is taken all the same).
+    threshold is better than one class everywhere, that class is the answer, unless `constant=False`.
 
     Parameters
     ----------
     constant : bool, default=True
-        Whether the same class on both sides is allowed when it has the least weight of mistakes.
+        Whether one class everywhere is allowed when it has the least weight of mistakes. With False the two sides
+        answer different classes, those with the least weight of mistakes, as long as y has two classes and X two
+        distinct values in a column.
 
     Attributes
     ----------
@@ -68,20 +69,20 @@ class DecisionStump(Classifier):
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         K = len(self.classes_)
         totals = np.bincount(y, weight, K)
-        whole = totals.sum()
-        best = (whole - totals.max()) if self.constant else np.inf
+        whole, differ = totals.sum(), not self.constant and K > 1
+        best = np.inf if differ else whole - totals.max()
         self.feature_, self.threshold_ = -1, np.inf
         left = right = int(totals.argmax())
         for j in range(X.shape[1]):
             order = np.argsort(X[:, j], kind="stable")
             values = X[order, j].astype(np.float64)
-            error, at = least_error(values, y[order], weight[order], totals)
+            error, at = least_error(values, y[order], weight[order], totals, differ)
             # Rounding must not decide: 0.3 and 0.30000000000000004 are a tie.
             if at >= 0 and error < best - TIE * whole:
                 best, self.feature_ = error, j
                 self.threshold_ = float(midpoint(values[at], values[at + 1]))
                 below = np.bincount(y[order][: at + 1], weight[order][: at + 1], K)
-                left, right = int(below.argmax()), int((totals - below).argmax())
+                left, right = side_classes(below, totals - below, differ)
         self.left_, self.right_ = self.classes_[left], self.classes_[right]
         self.error_ = float(min(best, whole - totals.max()) if self.feature_ < 0 else best) / float(whole)
 
@@ -126,22 +127,35 @@ class DecisionStump(Classifier):
         return np.where(x <= self.threshold_, self.left_, self.right_)
 
 
+@shared
+def side_classes(left, right, differ):
+    """The classes that two sides answer, from the weights of the classes there: the heaviest, or different ones."""
+    a, b = 0, 0
+    for k in range(1, left.size):
+        a = k if left[k] > left[a] else a
+        b = k if right[k] > right[b] else b
+    if not differ or a != b:
+        return a, b
+    other_a = other_b = 1 if a == 0 else 0  # one side answers its second heaviest class: whichever loses less
+    for k in range(left.size):
+        if k != a:
+            other_a = k if left[k] > left[other_a] else other_a
+            other_b = k if right[k] > right[other_b] else other_b
+    return (a, other_b) if right[b] - right[other_b] <= left[a] - left[other_a] else (other_a, b)
+
+
 @kernel
-def least_error(values, y, weight, totals):
+def least_error(values, y, weight, totals, differ):
     """The least weight of mistakes of a threshold in a sorted column, and the row after which it is (-1: none)."""
-    n_classes = totals.size
-    left = np.zeros(n_classes)
-    whole, mass = totals.sum(), 0.0
+    left, right = np.zeros(totals.size), totals.copy()
+    whole = totals.sum()
     best, at = np.inf, -1
     for i in range(values.size - 1):
         left[y[i]] += weight[i]
-        mass += weight[i]
+        right[y[i]] = totals[y[i]] - left[y[i]]
         if values[i] < values[i + 1]:
-            most_left, most_right = 0.0, 0.0
-            for k in range(n_classes):
-                most_left = max(most_left, left[k])
-                most_right = max(most_right, totals[k] - left[k])
-            error = whole - most_left - most_right
+            a, b = side_classes(left, right, differ)
+            error = whole - left[a] - right[b]
             if error < best - TIE * whole:
                 best, at = error, i
     return best, at

@@ -13,6 +13,29 @@ Y81 = [1, 1, 1, -1, -1, -1, 1, 1, 1, -1]
 X82 = list(range(1, 11))
 Y82 = [5.56, 5.70, 5.91, 6.40, 6.80, 7.05, 8.90, 8.70, 9.00, 9.05]
 
+CRITERIA = ["body", "ability", "potential"]
+APPLICANTS = [
+    [0, 1, 3], [0, 3, 1], [1, 2, 2], [1, 1, 3], [1, 2, 3], [0, 1, 2], [1, 1, 2], [1, 1, 1], [1, 3, 1], [0, 2, 1]
+]  # fmt: skip
+HIRED = [-1, -1, -1, -1, -1, -1, 1, 1, -1, -1]
+
+
+def applicants(x: list[list[int]], y: list[int], rounds: int) -> dict[str, Any]:
+    from tercet.ensemble import AdaBoostClassifier
+    from tercet.tree import DecisionStump
+
+    X, target = np.array(x, dtype=float), np.array(y)
+    stump = DecisionStump(constant=False).fit(X, target)
+    model = AdaBoostClassifier(DecisionStump(), n_estimators=rounds, algorithm="m1").fit(X, target)
+    return {
+        "criterion": CRITERIA[stump.feature_],
+        "threshold": stump.threshold_,
+        "answers": [int(stump.left_), int(stump.right_)],
+        "e of two answers": stump.error_,
+        "e": model.estimator_errors_,
+        "mistakes": [int(np.sum(labels != target)) for labels in model.staged_predict(X)],
+    }
+
 
 def adaboost(x: list[float], y: list[int], rounds: int) -> dict[str, Any]:
     from tercet.ensemble import AdaBoostClassifier, adaboost_round, training_error_bounds
@@ -122,5 +145,22 @@ EXAMPLES = [
             "f": [5.91] * 5 + [8.90] * 5,
         },
         note="Derived: the text has no numbers for other losses.",
+    ),
+    Example(
+        place="Li exercise 8.1",
+        title="applicants by three criteria: one stump, and AdaBoost",
+        zh="招聘考查：单个决策树桩与 AdaBoost",
+        given={"x": APPLICANTS, "y": HIRED, "rounds": 6},
+        call=applicants,
+        expected={
+            "criterion": "ability",
+            "threshold": 1.5,
+            "answers": [1, -1],
+            "e of two answers": 0.3,
+            "e": [1 / 5, 3 / 16, 7 / 26, 5 / 21, 39 / 152, 0.2514380531],
+            "mistakes": [2, 3, 1, 1, 1, 0],
+        },
+        note="the exercise has no numbers; of the stumps with two answers ability below 1.5 is the best; "
+        "AdaBoost may begin with -1 everywhere, which is better (e = 0.2), and makes no mistake after six rounds.",
     ),
 ]

@@ -49,6 +49,45 @@ def test_the_weights_of_example_8_1():
         assert D[wrong].sum() == pytest.approx(0.5)  # the member is of no use under the new weights
 
 
+def test_the_history_has_the_whole_trace_of_example_8_1():
+    model = AdaBoostClassifier(DecisionStump(), n_estimators=3, algorithm="m1", record=True).fit(X81, Y81)
+    trace = model.history_
+    assert list(trace) == ["round", "error", "alpha", "Z", "D"]
+    expected = [
+        np.full(10, 0.1),
+        np.repeat([1 / 14, 1 / 6, 1 / 14], [6, 3, 1]),
+        np.repeat([1 / 22, 1 / 6, 7 / 66, 1 / 22], [3, 3, 3, 1]),
+    ]
+    np.testing.assert_allclose(trace["D"], expected, rtol=1e-12)
+    for m, (member, D) in enumerate(zip(model, trace["D"])):
+        wrong, again = member.predict(X81) != Y81, DecisionStump().fit(X81, Y81, D)
+        assert D[wrong].sum() == pytest.approx(trace["error"][m], rel=1e-12)
+        assert (again.feature_, again.threshold_, again.left_) == (0, member.threshold_, member.left_)
+        if m < 2:
+            np.testing.assert_allclose(adaboost_round(D, wrong).D, trace["D"][m + 1], rtol=1e-12)
+    assert "D" not in text_model(X81, Y81, 3).history_  # rows times rounds: only where it is asked for
+
+
+@pytest.mark.parametrize("sampling", ["weight", "resample"])
+@pytest.mark.parametrize("algorithm", ["samme", "samme.r", "m1"])
+def test_recorded_weights_are_those_of_the_rounds(algorithm, sampling):
+    X, y = load_iris(return_X_y=True)
+    start = np.random.default_rng(0).integers(1, 4, len(y))
+    options = {"n_estimators": 4, "algorithm": algorithm, "sampling": sampling, "random_state": 0}
+    model = AdaBoostClassifier(record=True, **options).fit(X, y, start)
+    D = np.array(model.history_["D"])
+    np.testing.assert_allclose(D[0], start / start.sum())
+    np.testing.assert_allclose(D.sum(axis=1), 1.0)
+    for m, member in enumerate(model):
+        wrong = member.predict(X) != y
+        assert D[m][wrong].sum() == pytest.approx(model.estimator_errors_[m])
+        if m + 1 < len(D) and algorithm != "samme.r":  # alpha moves wrong rows against right ones
+            ratio = D[m + 1] / D[m] * model.history_["Z"][m]
+            np.testing.assert_allclose(np.log(ratio), np.where(wrong, 1, -1) * model.history_["alpha"][m])
+    plain = AdaBoostClassifier(**options).fit(X, y, start)
+    assert plain.decision_function(X).tobytes() == model.decision_function(X).tobytes()
+
+
 @pytest.mark.parametrize(
     ("X", "y", "thresholds", "lefts", "alphas", "products"),
     [

@@ -33,6 +33,28 @@ def test_one_round_by_hand():
     assert model.estimator_weights_[0] == pytest.approx(np.log((1 - error) / error))
 
 
+@pytest.mark.parametrize("sampling", ["weight", "resample"])
+def test_recorded_weights_are_those_of_the_rounds(data, sampling):
+    X, y = data
+    options = {"n_estimators": 5, "sampling": sampling, "random_state": 0}
+    model = AdaBoostRegressor(record=True, **options).fit(X, y)
+    D = np.array(model.history_["D"])
+    np.testing.assert_allclose(D.sum(axis=1), 1.0)
+    for m, member in enumerate(model):
+        residual = np.abs(member.predict(X) - y)
+        loss, error = residual / residual.max(), model.history_["error"][m]
+        assert D[m] @ loss == pytest.approx(error)
+        assert (
+            model.history_["alpha"][m] == model.estimator_weights_[m] == pytest.approx(np.log(1 / error - 1))
+        )
+        if m + 1 < len(D):
+            moved = D[m] * (error / (1 - error)) ** (1 - loss)
+            np.testing.assert_allclose(D[m + 1], moved / moved.sum())
+    plain = AdaBoostRegressor(**options).fit(X, y)
+    assert "D" not in plain.history_
+    assert plain.predict(X).tobytes() == model.predict(X).tobytes()
+
+
 def test_members_without_errors_and_with_too_many():
     X = np.arange(1.0, 9.0)[:, None]
     exact = AdaBoostRegressor(LinearRegression(), n_estimators=5, random_state=0).fit(X, 2 * X[:, 0])

@@ -7,6 +7,7 @@ import pytest
 from tercet import Recorder
 from tercet.cluster import KMeans
 from tercet.datasets import two_moons
+from tercet.ensemble import AdaBoostClassifier
 from tercet.linear_model import Lasso, Perceptron
 from tercet.plot import plot_history, plot_regions, replay
 
@@ -58,6 +59,14 @@ def test_every_measure_of_a_history_has_its_own_axis(fitted):
     model.history_.clear()
     with pytest.raises(ValueError, match="no measures to draw"):
         plot_history(model)
+
+
+def test_arrays_of_a_history_are_not_drawn():
+    X, y = two_moons(40, random_state=0)
+    model = AdaBoostClassifier(n_estimators=3, record=True).fit(X, y)
+    panels = plot_history(model).figure.axes
+    assert {panel.get_ylabel() for panel in panels} == {"error", "alpha", "Z"}  # and not the weights of the rows
+    plt.close("all")
 
 
 def test_regions_show_the_predictions(fitted):

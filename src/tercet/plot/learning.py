@@ -55,7 +55,7 @@ def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
     from matplotlib.ticker import MaxNLocator
 
     history = model.history_
-    names = measures or tuple(key for key in history if key not in ("pass", "round"))
+    names = measures or numeric_measures(history)
     unknown = [key for key in names if key not in history]
     if unknown:
         raise ValueError(f"history_ has no {unknown}; it has {list(history)}.")
@@ -73,6 +73,12 @@ def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
         label_axes(panel, translated("pass") if panel is panels[-1] else "", key, title)
     panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True))  # a pass is whole; the panels share it
     return panels[-1]
+
+
+def numeric_measures(history: dict[str, list[Any]]) -> tuple[str, ...]:
+    """The columns of a history that hold one number for each pass; some hold arrays, such as weights of rows."""
+    numbers = [key for key, column in history.items() if not any(map(np.ndim, column[:1]))]
+    return tuple(key for key in numbers if key not in ("pass", "round"))
 
 
 def _stacked(ax: Any, count: int) -> list[Any]:

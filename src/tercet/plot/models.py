@@ -11,7 +11,7 @@ import numpy as np
 
 from tercet.plot.clusters import plane_of_rows, plot_clusters, plot_dendrogram, plot_reachability
 from tercet.plot.comparison import bars
-from tercet.plot.learning import plot_history
+from tercet.plot.learning import numeric_measures, plot_history
 from tercet.plot.styling import (
     ACCENT,
     INK,
@@ -89,11 +89,9 @@ def plot_model(
     return None
 
 
-@picture(
-    test=lambda model: any(key not in ("pass", "round") for key in getattr(model, "history_", None) or ())
-)
+@picture(test=lambda model: bool(numeric_measures(getattr(model, "history_", None) or {})))
 def _history(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
-    keys = [key for key in model.history_ if key not in ("pass", "round")]
+    keys = numeric_measures(model.history_)
     best = next((key for key in ("loss", "fun", "objective", "inertia", "mistakes") if key in keys), keys[0])
     return plot_history(model, best, ax=ax)
 

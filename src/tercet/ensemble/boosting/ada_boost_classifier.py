@@ -50,7 +50,7 @@ class AdaBoostClassifier(BoostedClasses, BaseEnsemble, Classifier):
         D_{m+1}(i) = D_m(i) exp(-alpha_m y_i G_m(x_i)) / Z_m.
 
     The answer is the sign of f = sum_m alpha_m G_m. The training error is at most the product of the Z_m (see
-    `training_error_bounds`); `history_` has e_m, alpha_m and Z_m of every round.
+    `training_error_bounds`); `history_` has e_m, alpha_m and Z_m of every round, and with `record` D_m.
 
     Parameters
     ----------
@@ -72,6 +72,8 @@ class AdaBoostClassifier(BoostedClasses, BaseEnsemble, Classifier):
     max_restarts : int, default=0
         With sampling="resample": how often a member that is no better than chance is replaced by one from another
         draw, before learning ends.
+    record : bool, default=False
+        Keep the weights of the rows with which each member was fitted, D_m, in `history_["D"]`.
     n_jobs : int, optional
         Threads. The model does not depend on it.
 
@@ -108,6 +110,7 @@ class AdaBoostClassifier(BoostedClasses, BaseEnsemble, Classifier):
         algorithm: Literal["samme", "samme.r", "m1"] = "samme",
         sampling: Literal["weight", "resample"] = "weight",
         max_restarts: CountOrZero = 0,
+        record: bool = False,
         n_jobs: Jobs = None,
     ) -> None:
         self.estimator = estimator
@@ -117,6 +120,7 @@ class AdaBoostClassifier(BoostedClasses, BaseEnsemble, Classifier):
         self.algorithm = algorithm
         self.sampling = sampling
         self.max_restarts = max_restarts
+        self.record = record
         self.n_jobs = n_jobs
 
     def _default_estimator(self) -> Any:
@@ -147,8 +151,9 @@ class AdaBoostClassifier(BoostedClasses, BaseEnsemble, Classifier):
             self.estimators_.append(member)
             errors.append(now.error)
             weights.append(self._weight(now))
+            trace = {"D": D} if self.record else {}
+            step.report((len(errors), errors, weights), error=now.error, alpha=now.alpha, Z=now.Z, **trace)
             D = now.D
-            step.report((len(errors), errors, weights), error=now.error, alpha=now.alpha, Z=now.Z)
             if not np.isfinite(D).all():
                 warnings.warn(
                     f"Sample weights have reached infinite values in round {len(errors)}: learning ends here. Try "

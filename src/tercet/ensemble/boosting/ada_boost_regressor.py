@@ -33,6 +33,7 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
 
     Round m fits a member to rows drawn by the weights D, takes the loss L_i in [0, 1] of each row (its residual
     over the largest one), e = sum D_i L_i and beta = e / (1 - e), and multiplies the weights by beta^(1 - L_i).
+    `history_` has e and the member's weight alpha = learning_rate ln(1 / beta) of every round, and with `record` D.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
         Decides the draws, and the seeds of the members.
     sampling : {"resample", "weight"}, default="resample"
         Whether members get rows drawn by the weights, or the weights.
+    record : bool, default=False
+        Keep the weights of the rows in each round, which sum to 1, in `history_["D"]`.
     n_jobs : int, optional
         Threads for predictions. The model does not depend on it.
 
@@ -80,6 +83,7 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
         loss: Literal["linear", "square", "exponential"] = "linear",
         random_state: Seed = None,
         sampling: Literal["resample", "weight"] = "resample",
+        record: bool = False,
         n_jobs: Jobs = None,
     ) -> None:
         self.estimator = estimator
@@ -88,6 +92,7 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
         self.loss = loss
         self.random_state = random_state
         self.sampling = sampling
+        self.record = record
         self.n_jobs = n_jobs
 
     def _default_estimator(self) -> Any:
@@ -114,7 +119,8 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
             errors.append(error)
             beta = error / (1.0 - error) if 0.0 < error < 0.5 else 1.0
             weights.append(-self.learning_rate * np.log(beta) if beta < 1.0 else float(error <= 0.0))
-            step.report((len(errors), errors, weights), error=error)
+            trace = {"D": D} if self.record else {}
+            step.report((len(errors), errors, weights), error=error, alpha=weights[-1], **trace)
             if beta == 1.0:
                 break  # without errors, or the first of all with too many
             # from the largest factor, so that not all of them vanish at a large learning_rate

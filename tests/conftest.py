@@ -4,6 +4,7 @@ import contextlib
 import gc
 import importlib
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from hypothesis import HealthCheck, settings
 from tercet.cli import translation
 
 matplotlib.use("Agg")
+
+# A shell starts background jobs with SIGINT ignored, and their children inherit it: tests of Ctrl-C would wait.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Compiled kernels make a first example slow and the rest fast: no deadline. Same examples every time.
 settings.register_profile(

@@ -390,7 +390,7 @@ def test_bif_of_odd_names_is_legal_and_comes_back():
 
 def test_bif_properties_that_do_not_fit_are_said():
     text = "variable a {\n type discrete [ 2 ] { x, y };\n property original_states = p;\n}\n"
-    with pytest.raises(ValueError, match="line 4: variable 'a' has not as many original_states as states"):
+    with pytest.raises(ValueError, match="line 4: variable 'a' has 2 states, but 1 original_states"):
         read_bif(text)
     text = "variable %s { type discrete [ 1 ] { x }; property original_name = c; } probability ( %s ) { table 1; } "
     with pytest.raises(ValueError, match="two variables have one original_name"):
@@ -411,7 +411,7 @@ def test_bif_files_may_be_packed(tmp_path):
     (tmp_path / "renamed.bif").write_bytes(packed)  # what is in a file decides, not its name
     assert read_bif(tmp_path / "renamed.bif").nodes_ == network.nodes_
     (tmp_path / "cut.bif.gz").write_bytes(packed[:-20])
-    with pytest.raises(ValueError, match=r"cut\.bif\.gz: the file cannot be unpacked by gzip"):
+    with pytest.raises(ValueError, match=r"cut\.bif\.gz: gzip cannot decompress the file"):
         read_bif(tmp_path / "cut.bif.gz")
     (tmp_path / "latin.bif").write_bytes("variable é {".encode("latin-1"))
     with pytest.raises(ValueError, match=r"latin\.bif: not BIF: .* not text in UTF-8; byte 9 is 0xe9"):

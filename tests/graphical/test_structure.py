@@ -230,9 +230,7 @@ def test_without_degrees_of_freedom_nothing_is_tested(test):
 
 @pytest.mark.parametrize("test", ["g2", "chi2"])
 def test_pc_keeps_edges_of_a_node_that_others_determine(test):
-    truth = (
-        asia()
-    )  # lung and tub determine either, so that given both nothing can be tested about either and xray
+    truth = asia()  # lung and tub determine either: given both, nothing can be tested about either and xray
     X = pd.DataFrame(truth.sample(20_000, random_state=1), columns=truth.nodes_)
     found = BayesianNetwork(algorithm="pc", test=test).fit(X)
     edges = {frozenset(edge) for edge in found.edges_}

@@ -30,7 +30,7 @@ COMPARISONS = (
     (">", "gt_"),
 )
 EMPTY = "%"  # an empty name in a property; no other name is escaped so
-GZIP = b"\x1f\x8b"  # the first bytes of a file packed by gzip
+GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
 
 
 @method(
@@ -46,7 +46,8 @@ def read_bif(source: str | PathLike) -> BayesianNetwork:
     Parameters
     ----------
     source : str or path
-        The text (anything with a brace in it), or the path of a file, which may be packed by gzip.
+        The text (anything with a brace in it), or the path of a file, which may be compressed
+        with gzip.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def write_bif(network: Any, path: str | PathLike | None = None) -> str:
     """A Bayesian network as BIF text; probabilities are written so that they are read back to the bit.
 
     BIF names are identifiers: a letter or underscore, then letters, digits, underscores, points and hyphens. Other
-    names of variables and states, such as those of intervals, are written as identifiers that are like them
+    names of variables and states, such as those of intervals, are written as similar identifiers
     (`<= 0.5` as `le_0.5`, `(0.5, 2]` as `gt_0.5_le_2`), so that other programs can read the file; `read_bif`
     restores the names from the properties `original_name` and `original_states`.
 
@@ -96,7 +97,7 @@ def write_bif(network: Any, path: str | PathLike | None = None) -> str:
     network : fitted BayesianNetwork
         The network.
     path : str or path, optional
-        A file to write to; it is packed by gzip where its name ends in .gz.
+        A file to write to; it is compressed with gzip if its name ends in .gz.
 
     Returns
     -------
@@ -136,25 +137,25 @@ def write_bif(network: Any, path: str | PathLike | None = None) -> str:
         lines.append("}")
     text = "\n".join(lines) + "\n"
     if path is not None:
-        packed = Path(path).suffix.lower() == ".gz"
-        Path(path).write_bytes(gzip.compress(text.encode(), mtime=0) if packed else text.encode())
+        compressed = Path(path).suffix.lower() == ".gz"
+        Path(path).write_bytes(gzip.compress(text.encode(), mtime=0) if compressed else text.encode())
     return text
 
 
 def _file_text(path: Path) -> str:
-    """The text of a file, unpacked if it is packed by gzip; an error that names the file if it is no text."""
+    """The text of a file, which may be compressed with gzip; an error that names the file if it is not text."""
     data = path.read_bytes()
     if data.startswith(GZIP):
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"{path}: the file cannot be unpacked by gzip: {error}.") from None
+            raise ValueError(f"{path}: gzip cannot decompress the file: {error}.") from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path}: not BIF: the file is not text in UTF-8; byte {error.start} is 0x{data[error.start]:02x}. A "
-            "packed file must be packed by gzip."
+            f"{path}: not BIF: the file is not text in UTF-8; byte {error.start} is 0x{data[error.start]:02x}. Of "
+            "compressed files only those of gzip are read."
         ) from None
 
 
@@ -241,7 +242,8 @@ class Reader:
         if name not in self.states:
             self._error(f"variable {name!r} has no type")
         if len(self.original_states.get(name, self.states[name])) != len(self.states[name]):
-            self._error(f"variable {name!r} has not as many original_states as states")
+            n, own = len(self.original_states[name]), len(self.states[name])
+            self._error(f"variable {name!r} has {own} states, but {n} original_states")
         self.lines[name] = line
 
     def _property(self, name: str) -> None:

@@ -236,8 +236,8 @@ class GibbsSampler(MarkovChainSampler):
         apart = [tuple(int(k) for k in np.argwhere(group == g)[0]) for g in range(2)]
         return [
             f"the possible cells of the table fall into {group.max() + 1} groups that no change of one component "
-            f"at a time joins: there is no way from cell {apart[0]} to cell {apart[1]}. A chain never leaves the "
-            "group of its start. Draw the components together: make one variable of those that go together."
+            f"at a time joins: cell {apart[1]} cannot be reached from cell {apart[0]}. A chain never leaves the "
+            "group in which it starts. Combine components that determine each other into one."
         ]
 
 

@@ -202,9 +202,8 @@ def disagreement(chains: Chains) -> list[str]:
     )
     return [
         f"{who}: R-hat of {chains.names[worst]} is {rhat[worst]:.3g}, and should be at most {limit:.3g}. The draws "
-        "do not represent the target yet. Take more samples and a longer burn_in, or moves that reach further "
-        "(another proposal or scale, blocks of components); if each chain stays in a mode of its own, only the "
-        "moves help."
+        "do not represent the target yet. Take more samples and a longer burn_in, or larger moves (another "
+        "proposal or scale, blocks of components). If each chain stays in a mode of its own, only other moves help."
     ]
 
 

@@ -19,18 +19,15 @@ from tercet.graphical.inference.likelihood_weighting import forward_samples, wei
 from tercet.graphical.inference.variable_elimination import most_probable_explanation
 from tercet.sampling import Chains
 
-STARTS = (
-    200  # random states from which the chains start; a hundred times as many are tried if none is possible
-)
+STARTS = 200  # random states tried as starts of the chains; if none is possible, a hundred times as many
 NUMBERS = 1 << 20  # random numbers drawn at a time
-BARRIER = (
-    0.1  # variables are drawn together where one at a time would pass states that are so much less probable
-)
-LOOKED_AT = 1 << 20  # pairs of states of a factor that are compared
-MOST_STATES = 4096  # joint states of a block
-MOST_OF_PART = 32  # the same for blocks that overlap, where one for all would have too many
-FEWEST = 20  # draws of a chain after which R-hat says something
-CROSSINGS = 1  # of a barrier to be expected in a run of all chains, below which a warning is due
+# Variables are drawn together if changes of one at a time lead through states that are so much less probable.
+BARRIER = 0.1
+LOOKED_AT = 1 << 20  # the most pairs of states of a factor that are compared
+MOST_STATES = 4096  # the most joint states of a block
+MOST_OF_PART = 32  # the same for overlapping blocks, where a single one would have too many
+FEWEST = 20  # draws of a chain from which R-hat is computed
+CROSSINGS = 1  # warn if fewer crossings of a barrier are expected in a run of all chains
 
 
 @method(

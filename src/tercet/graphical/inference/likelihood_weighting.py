@@ -14,7 +14,8 @@ from tercet.core.steps import ConvergenceWarning
 from tercet.graphical.directed import topological_order
 from tercet.graphical.factor import Factor, FactorModel, factor_model, impossible
 
-FEWEST = 100  # effective samples, and their share of all, below which a warning is due
+# Warn if the effective sample size is below both this number and this share of all samples.
+FEWEST = 100
 LEAST_SHARE = 0.1
 
 

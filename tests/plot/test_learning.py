@@ -65,7 +65,11 @@ def test_arrays_of_a_history_are_not_drawn():
     X, y = two_moons(40, random_state=0)
     model = AdaBoostClassifier(n_estimators=3, record=True).fit(X, y)
     panels = plot_history(model).figure.axes
-    assert {panel.get_ylabel() for panel in panels} == {"error", "alpha", "Z"}  # and not the weights of the rows
+    assert {panel.get_ylabel() for panel in panels} == {
+        "error",
+        "alpha",
+        "Z",
+    }  # and not the weights of the rows
     plt.close("all")
 
 

@@ -49,7 +49,20 @@ def assert_same_rounds(streamed, whole):
 CASES = [
     (HistGradientBoostingRegressor(max_iter=6, random_state=0), "number", None),
     (HistGradientBoostingRegressor(max_iter=4, random_state=0, categorical_features=[6]), "number", "weight"),
-    (HistGradientBoostingClassifier(max_iter=4, random_state=1, max_features=0.5), "two", "copies"),
+    (
+        HistGradientBoostingRegressor(
+            max_iter=3, l1_regularization=9.0, categorical_features=[6], random_state=0
+        ),
+        "number",
+        None,
+    ),
+    (
+        HistGradientBoostingClassifier(
+            max_iter=4, random_state=1, max_features=0.5, max_features_by_tree=0.7, max_features_by_level=0.8
+        ),
+        "two",
+        "copies",
+    ),
     (HistGradientBoostingClassifier(max_iter=3, random_state=0, early_stopping=False), "three", "weight"),
     (
         HistGradientBoostingClassifier(max_iter=4, class_weight="balanced", max_depth=3, random_state=0),
@@ -124,6 +137,7 @@ def test_a_warm_start_goes_on(gaps):
 
 REFUSED = [
     ({"subsample": 0.5}, "subsample"),
+    ({"rebin": "tree"}, "rebin='never'"),
     ({"max_leaf_nodes": None}, "max_leaf_nodes"),
     ({"monotonic_cst": [1] * 20}, "monotonic_cst=None"),
     ({"loss": "absolute_error"}, "squared_error"),

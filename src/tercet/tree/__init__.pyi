@@ -5,6 +5,7 @@ from tercet.tree._engine.dispatch import grow as grow_binary
 from tercet.tree._engine.histogram import HistogramTree
 from tercet.tree._engine.histogram_statistics import CategoryRule
 from tercet.tree._engine.leafwise import LeafwiseGrower, TermTotals
+from tercet.tree._engine.local_bins import LocalTree, binned_by_hessians
 from tercet.tree._engine.paged import PagedGrower, growth_fields
 from tercet.tree._engine.paged_statistics import PagedStatistics
 from tercet.tree._engine.presorted_columns import PresortedColumns
@@ -66,6 +67,7 @@ __all__ = [
     "LeafwiseGrower",
     "Limits",
     "LinearCondition",
+    "LocalTree",
     "MaxFeatures",
     "MinSamplesLeaf",
     "MinSamplesSplit",
@@ -86,6 +88,7 @@ __all__ = [
     "TreeLabels",
     "all_classes",
     "best_split",
+    "binned_by_hessians",
     "branch_condition",
     "choose_subtree",
     "class_weights",

@@ -33,6 +33,7 @@ from tercet.ensemble.boosting.boosting_scores import (
 from tercet.ensemble.boosting.initial_model import first_scores, fitted_init
 from tercet.ensemble.boosting.row_sampling import drawn_mask
 from tercet.ensemble.member_checks import check_trees
+from tercet.penalties import soft_threshold
 from tercet.tree import (
     DecisionTreeRegressor,
     PresortedColumns,
@@ -43,6 +44,7 @@ from tercet.tree import (
 )
 
 LEAST_HESSIAN = 1e-8  # of a row
+PENALTIES = ("l2_regularization", "l1_regularization", "min_gain")
 
 
 class BaseGradientBoosting(TreeInput):
@@ -65,6 +67,9 @@ class BaseGradientBoosting(TreeInput):
     tol: Any
     ccp_alpha: Any
     second_order: Any
+    l1_regularization: Any
+    l2_regularization: Any
+    min_gain: Any
     keep_best: Any
     n_jobs: Any
     estimators_: np.ndarray
@@ -121,6 +126,7 @@ class BaseGradientBoosting(TreeInput):
             )
         self.n_outputs_, self.max_features_ = 1, self._n_tried_features(X.shape[1])
         self._check_options(X.shape[1])
+        self._check_penalties()
         weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
         random, loss = generator(self.random_state), self._loss_of()
         X, y, weight, held = self._hold_out(X, y, weight, held_out, random)
@@ -177,12 +183,15 @@ class BaseGradientBoosting(TreeInput):
                 h = np.maximum(loss.curvature(y, before, r[:, k], k), LEAST_HESSIAN)
                 tree = grow(r[:, k] / h, own * h)
             else:
-                tree = grow(r[:, k], own)
+                h, tree = None, grow(r[:, k], own)
             leaf = tree.apply(X)
             used = np.flatnonzero(own > 0)
             leaves, place = np.unique(leaf[used], return_inverse=True)
             rows = np.split(used[np.argsort(place, kind="stable")], np.cumsum(np.bincount(place))[:-1])
-            tree.value[leaves, 0, 0] = loss.leaf_values(rows, y, before, r, weight, k)
+            if h is not None and loss.newton and (self.l1_regularization or self.l2_regularization):
+                tree.value[leaves, 0, 0] = self._penalised_values(rows, r[:, k], h, weight)
+            else:
+                tree.value[leaves, 0, 0] = loss.leaf_values(rows, y, before, r, weight, k)
             F[:, k] += self.learning_rate * tree.value[leaf, 0, 0]
             members.append(self._member().with_tree(tree, X.shape[1], None, self.categories_))
         if not np.isfinite(F).all():
@@ -191,6 +200,26 @@ class BaseGradientBoosting(TreeInput):
                 f"learning_rate={self.learning_rate!r}. Lower it, or scale the targets."
             )
         return members
+
+    def _penalised_values(
+        self, rows: list[np.ndarray], r: np.ndarray, h: np.ndarray, weight: np.ndarray
+    ) -> np.ndarray:
+        """The values of leaves, T(sum of r) / (sum of h + lambda), where T moves a number towards 0 by alpha."""
+        sums = np.array([(weight[i] @ r[i], weight[i] @ h[i]) for i in rows])
+        return soft_threshold(sums[:, 0], self.l1_regularization) / (sums[:, 1] + self.l2_regularization)
+
+    def _check_penalties(self) -> None:
+        asked = [name for name in PENALTIES if getattr(self, name)]
+        if asked and not self.second_order:
+            raise ValueError(
+                f"{type(self).__name__}: {asked[0]}={getattr(self, asked[0])!r} is a penalty of the second-order "
+                "expansion of the loss. Use second_order=True."
+            )
+        if asked and self.max_leaf_nodes is not None:
+            raise ValueError(
+                f"{type(self).__name__}: {asked[0]}={getattr(self, asked[0])!r} goes with growth depth first. Use "
+                f"max_depth and max_leaf_nodes=None; got max_leaf_nodes={self.max_leaf_nodes}."
+            )
 
     fitted_shapes = {
         "n_outputs_": Whole("1", 1),
@@ -231,6 +260,8 @@ class BaseGradientBoosting(TreeInput):
         """A function of targets and weights that grows a tree; the columns are sorted once for all of them."""
         kinds = self._n_categories()
         fast = self.max_leaf_nodes is None
+        penalties = self.l2_regularization, self.l1_regularization, self.min_gain
+        more: dict[str, Any] = {"penalties": penalties} if any(penalties) else {}
         columns = PresortedColumns(X, kinds, self.n_jobs) if fast else None
         X64 = X if fast else np.ascontiguousarray(X, dtype=np.float64)
 
@@ -244,7 +275,7 @@ class BaseGradientBoosting(TreeInput):
                 "n_jobs": self.n_jobs,
             }
             if columns is not None:
-                arrays = columns.grow(target, weight, **shared)
+                arrays = columns.grow(target, weight, **shared, **more)
             else:
                 arrays = grow_binary(X64, target, weight, n_categories=kinds, **shared)
             tree = Tree.from_arrays(arrays, verify=False)

@@ -80,6 +80,12 @@ class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifie
     second_order : bool, default=False
         Whether splits are chosen by gradients and hessians, as in XGBoost's exact greedy search: every threshold is
         tried, and one gains G_L² / H_L + G_R² / H_R - G² / H. By default trees fit the gradients by least squares.
+    l2_regularization, l1_regularization : float, default=0.0
+        lambda and alpha, the penalties of the leaf values with `second_order`: a leaf is -T(G) / (H + lambda), and
+        a split gains T(G_L)² / (H_L + lambda) + T(G_R)² / (H_R + lambda) - T(G)² / (H + lambda), where T moves a
+        sum towards 0 by alpha. Losses without a second derivative keep their leaf values.
+    min_gain : float, default=0.0
+        gamma, what a split must gain with `second_order`.
     keep_best : bool, default=True
         Whether predictions after early stopping come from the rounds up to the best one (`best_iteration_`); False
         takes all rounds that were made, as scikit-learn does. `staged_predict` goes through all of them.
@@ -141,6 +147,9 @@ class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifie
         ccp_alpha: NonNegative = 0.0,
         categorical_features: Features = "from_dtype",
         second_order: bool = False,
+        l2_regularization: NonNegative = 0.0,
+        l1_regularization: NonNegative = 0.0,
+        min_gain: NonNegative = 0.0,
         keep_best: bool = True,
         n_jobs: Jobs = None,
     ) -> None:
@@ -166,6 +175,9 @@ class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifie
         self.ccp_alpha = ccp_alpha
         self.categorical_features = categorical_features
         self.second_order = second_order
+        self.l2_regularization = l2_regularization
+        self.l1_regularization = l1_regularization
+        self.min_gain = min_gain
         self.keep_best = keep_best
         self.n_jobs = n_jobs
 

@@ -37,7 +37,16 @@ from tercet.ensemble.boosting.start_scores import StartScores
 from tercet.ensemble.boosting.streamed_fit import fit_streamed, refusal
 from tercet.ensemble.boosting.tree_sums import packed_rounds, sum_of_trees
 from tercet.ensemble.member_checks import check_trees
-from tercet.tree import BinnedColumns, CategoryRule, HistogramTree, Limits, Tree, TreeInput
+from tercet.tree import (
+    BinnedColumns,
+    CategoryRule,
+    HistogramTree,
+    Limits,
+    LocalTree,
+    Tree,
+    TreeInput,
+    binned_by_hessians,
+)
 
 MANY = 1 << 18  # numbers from which on several threads pay
 LEAST_HESSIAN = 1e-3  # of a leaf
@@ -51,9 +60,14 @@ class BaseHistGradientBoosting(TreeInput):
     multi_output = False
     learning_rate: Any
     max_iter: Any
+    l1_regularization: Any
     l2_regularization: Any
+    max_features_by_tree: Any
+    max_features_by_level: Any
     min_gain: Any
     max_bins: Any
+    rebin: Any
+    monotonic_cst: Any
     interaction_cst: Any
     warm_start: Any
     early_stopping: Any
@@ -121,6 +135,7 @@ class BaseHistGradientBoosting(TreeInput):
         init_score: tuple[Any, Any] = (None, None),
     ) -> None:
         check_sampling(self)
+        self._check_rebin()
         if is_streamed(X):
             fit_streamed(self, X, y, sample_weight, held_out, init_score)
             return
@@ -142,7 +157,9 @@ class BaseHistGradientBoosting(TreeInput):
         seed, target = int(random.integers(2**31 - 1)), None
         if loss.n_scores == 1:
             target = y if y.ndim == 1 else y[:, 0]  # of a ranker: relevances beside the numbers of queries
-        bins = BinnedColumns.of(X, self.max_bins, self._n_categories(), weight, seed, jobs, target)
+        bins = None
+        if self.rebin == "never":
+            bins = BinnedColumns.of(X, self.max_bins, self._n_categories(), weight, seed, jobs, target)
         if not trees:
             self.init_ = loss.start(y, weight) if start.rows is None else np.zeros(loss.n_scores)
             self.train_score_, self.validation_score_ = np.empty(0), np.empty(0)
@@ -151,7 +168,7 @@ class BaseHistGradientBoosting(TreeInput):
         scores = RoundScores(self, loss, X, y, weight, held)
         if not trees:
             scores.add(F, F_val)
-        fused = LeafwiseRounds.of(self, loss, bins, y, weight, F, grower)
+        fused = None if bins is None else LeafwiseRounds.of(self, loss, bins, y, weight, F, grower)
         for step in self.steps(self.max_iter - len(trees), name="round", unpack=self._state):
             if fused is not None:
                 trees.append(fused.round(random))
@@ -169,7 +186,7 @@ class BaseHistGradientBoosting(TreeInput):
     def _round(
         self,
         X: np.ndarray,
-        bins: BinnedColumns,
+        bins: BinnedColumns | None,
         y: np.ndarray,
         F: np.ndarray,
         weight: np.ndarray,
@@ -185,9 +202,15 @@ class BaseHistGradientBoosting(TreeInput):
             rows = drawn_rows(len(y), self.subsample, random)
         for k in range(loss.n_scores):
             h = weight * loss.curvature(y, before, r[:, k], k)
-            seed = int(random.integers(2**31 - 1)) if grower["limits"].max_features is not None else 0
-            growth = HistogramTree(seed=seed, **grower)
-            arrays, leaf = growth.grow_with_leaves(bins, -weight * r[:, k], h, rows)
+            seed = int(random.integers(2**31 - 1)) if grower["limits"].draws_columns else 0
+            growth, terms = HistogramTree(seed=seed, **grower), (-weight * r[:, k], h)
+            if self.rebin == "node":
+                local = LocalTree(X, self._n_categories(), self.max_bins, growth)
+                arrays, leaf = local.grow_with_leaves(*terms, rows)
+            else:
+                given = self.max_bins, self._n_categories(), *terms, grower["n_jobs"]
+                own = binned_by_hessians(X, *given) if bins is None else bins
+                arrays, leaf = growth.grow_with_leaves(own, *terms, rows)
             tree = Tree.from_arrays(arrays, verify=False)
             if loss.newton and tree.node_count == 1:
                 tree.value[:] = 0.0  # no split gains: the hessians may be 0, and the step without a limit
@@ -220,20 +243,30 @@ class BaseHistGradientBoosting(TreeInput):
         check_trees(name, [tree for row in self.trees_ for tree in row], self.n_features_in_, (1,))
         check_best_iteration(self, len(self.trees_))
 
+    def _check_rebin(self) -> None:
+        if self.rebin == "node" and (self.monotonic_cst is not None or self.interaction_cst is not None):
+            raise ValueError(
+                f"{type(self).__name__}: rebin='node' takes no constraints. Use rebin='tree', or "
+                "monotonic_cst=None and interaction_cst=None."
+            )
+
     def _jobs(self, X: Any) -> int | None:
         """Threads: all cores by default, as scikit-learn has it, where there is work for them."""
         return all_cores(self.n_jobs) if X.shape[0] * X.shape[1] >= MANY else self.n_jobs
 
     def _grower(self, d: int, n_jobs: int | None) -> dict[str, Any]:
         """The parameters of growth."""
-        features = None if self.max_features >= 1.0 else max(1, int(np.ceil(self.max_features * d)))
+        shares = self.max_features_by_tree, self.max_features_by_level, self.max_features
+        by_tree, by_level, by_node = column_counts(d, *shares)
         limits = Limits(
             max_depth=Limits.max_depth if self.max_depth is None else int(self.max_depth),
             min_samples_split=2 * self.min_samples_leaf,
             min_samples_leaf=self.min_samples_leaf,
             min_weight_leaf=LEAST_HESSIAN,
             max_leaf_nodes=self.max_leaf_nodes,
-            max_features=features,
+            max_features=by_node,
+            tree_features=by_tree,
+            level_features=by_level,
         )
         categories = CategoryRule(
             smooth=float(self.cat_smooth),
@@ -246,6 +279,7 @@ class BaseHistGradientBoosting(TreeInput):
         return {
             "limits": limits,
             "penalty": self.l2_regularization,
+            "l1": self.l1_regularization,
             "min_gain": self.min_gain,
             "n_jobs": n_jobs,
             "categories": categories,
@@ -383,3 +417,18 @@ class BaseHistGradientBoosting(TreeInput):
             gain = np.maximum(mass[first] + mass[first + 1] - mass[inner], 0.0)
             total += np.bincount(tree.feature[inner], gain, minlength=total.size)
         return total / total.sum() if total.sum() > 0 else total
+
+
+def column_counts(d: int, by_tree: float, by_level: float, by_node: float) -> tuple[int | None, ...]:
+    """How many of d columns a tree, its levels and its nodes try, each a share of the one before; None: all.
+
+    Examples
+    --------
+    >>> column_counts(10, 0.5, 1.0, 0.4), column_counts(10, 1.0, 1.0, 1.0)
+    ((5, None, 2), (None, None, None))
+    """
+    counts: list[int | None] = []
+    for share in (by_tree, by_level, by_node):
+        counts.append(None if share >= 1.0 else max(1, int(np.ceil(share * d))))
+        d = d if counts[-1] is None else counts[-1]
+    return tuple(counts)

@@ -89,6 +89,16 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
         Weights of the classes.
     min_gain : float, default=0.0
         gamma, what a split must gain.
+    l1_regularization : float, default=0.0
+        alpha, the L1 penalty of the leaf values: T(G), which is G moved towards 0 by alpha, takes the place of G in
+        leaf values and gains.
+    max_features_by_tree, max_features_by_level : float, default=1.0
+        The fraction of the features that are drawn for each tree, and of those the fraction for all nodes of one
+        depth, of which `max_features` are tried by a node.
+    rebin : {"never", "tree", "node"}, default="never"
+        When the features are binned: once for all rounds, with equal numbers of rows to a bin; or anew with equal
+        sums of hessians, for each tree, or for each node from its own rows (the global and the local candidates of
+        XGBoost's approximate algorithm), which takes much longer.
     subsample : float, default=1.0
         The fraction of the rows that a round draws.
     sampling : {"uniform", "goss"}, default="uniform"
@@ -168,6 +178,10 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
         random_state: Seed = None,
         class_weight: dict | Literal["balanced"] | None = None,
         min_gain: NonNegative = 0.0,
+        l1_regularization: NonNegative = 0.0,
+        max_features_by_tree: Share = 1.0,
+        max_features_by_level: Share = 1.0,
+        rebin: Literal["never", "tree", "node"] = "never",
         subsample: Share = 1.0,
         sampling: Literal["uniform", "goss"] = "uniform",
         top_rate: Share = 0.2,
@@ -202,6 +216,10 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
         self.random_state = random_state
         self.class_weight = class_weight
         self.min_gain = min_gain
+        self.l1_regularization = l1_regularization
+        self.max_features_by_tree = max_features_by_tree
+        self.max_features_by_level = max_features_by_level
+        self.rebin = rebin
         self.subsample = subsample
         self.sampling = sampling
         self.top_rate = top_rate

@@ -47,7 +47,8 @@ class LeafwiseRounds:
     ) -> None:
         self.limits, self.rate = grower["limits"], model.learning_rate
         self.F = np.ascontiguousarray(F.T)
-        given = {name: grower[name] for name in ("limits", "penalty", "min_gain", "n_jobs", "categories")}
+        names = ("limits", "penalty", "l1", "min_gain", "n_jobs", "categories")
+        given = {name: grower[name] for name in names}
         self.grower = LeafwiseGrower(bins, **given, copies=LeafwiseGrower.copies_of(weight))
         self.terms = NewtonTerms(KINDS[type(loss)], y, weight, loss.n_scores, grower["n_jobs"])
         self.terms.update(self.F)
@@ -78,7 +79,7 @@ class LeafwiseRounds:
         """One tree for each score."""
         made, terms = [], self.terms
         for k, scores in enumerate(self.F):
-            seed = int(random.integers(2**31 - 1)) if self.limits.max_features is not None else 0
+            seed = int(random.integers(2**31 - 1)) if self.limits.draws_columns else 0
             arrays = self.grower.grow(
                 terms.gradients[k], terms.hessians[k], scores, self.rate, seed=seed, totals=terms.totals[k]
             )

@@ -37,6 +37,8 @@ def refusal(model: Any) -> str:
         return f"a tree without a limit needs all rows at once. Use max_leaf_nodes, at most {MOST_LEAVES}."
     if model.monotonic_cst is not None or model.interaction_cst is not None:
         return "constraints need all rows at once. Use monotonic_cst=None and interaction_cst=None."
+    if model.rebin != "never":
+        return "bins that are made anew need all rows at once. Use rebin='never'."
     if model.subsample < 1.0 or model.sampling == "goss":
         return "rounds of drawn rows need all rows at once. Use subsample=1.0 and sampling='uniform'."
     if not (isinstance(model.scoring, str) and model.scoring == "loss") and model.early_stopping is not False:
@@ -124,7 +126,8 @@ class PagedFit:
         """The rounds; see `BaseHistGradientBoosting._fit`."""
         model, loss, pages = self.model, self.loss, self.pages
         given = model._grower(self.data.X.shape[1], self.jobs)
-        chosen = {name: given[name] for name in ("limits", "penalty", "min_gain", "n_jobs", "categories")}
+        names = ("limits", "penalty", "l1", "min_gain", "n_jobs", "categories")
+        chosen = {name: given[name] for name in names}
         count = int(self.mass) if self.most_copies else 0
         grower = PagedGrower(self.data.bins, pages, **chosen, most_copies=self.most_copies, count=count)
         kind = KINDS.get(type(loss))
@@ -148,7 +151,7 @@ class PagedFit:
         """One tree for each score; the scores are moved, and the derivatives taken anew."""
         made, n_scores = [], self.loss.n_scores
         for k in range(n_scores):
-            seed = int(random.integers(2**31 - 1)) if grower.limits.max_features is not None else 0
+            seed = int(random.integers(2**31 - 1)) if grower.limits.draws_columns else 0
             arrays = grower.grow(k, terms.totals[k], self.model.learning_rate, seed)
             made.append(Tree.from_arrays(arrays, verify=False))
             self.begin.append(grower.binned_tree)

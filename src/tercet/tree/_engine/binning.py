@@ -72,6 +72,7 @@ class BinnedColumns:
         seed: int = 0,
         n_jobs: int | None = None,
         target: np.ndarray | None = None,
+        slack: float = 0.0,
     ) -> BinnedColumns:
         """Bin the columns of X (NaN is missing; categories are their codes).
 
@@ -92,6 +93,9 @@ class BinnedColumns:
         target : array of shape (n,), optional
             Where there are more categories than bins, rare ones of similar mean targets share a bin; without
             targets all of them share one.
+        slack : float
+            By how much of a bin rounding may move a value across the border of two bins: weights that are no whole
+            numbers add up to other digits where a row of weight 2 is two rows.
         """
         if not 2 <= max_bins <= 255:
             raise ValueError(f"max_bins must be from 2 to 255; got {max_bins}.")
@@ -106,7 +110,7 @@ class BinnedColumns:
 
         def edges_of(j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             column = X[:, j] if chosen is None else X[chosen, j]
-            return bin_edges(column, mass, max_bins, exact=chosen is None)
+            return bin_edges(column, mass, max_bins, chosen is None, slack)
 
         n_bins, edges, low, high = edge_tables(d, numbers, each(edges_of, numbers, n_jobs=n_jobs))
         words = np.zeros((-(-d // WORD_COLUMNS), n), np.uint64)
@@ -239,7 +243,7 @@ def edge_tables(
 
 
 def bin_edges(
-    column: np.ndarray, weight: np.ndarray | None, max_bins: int, exact: bool
+    column: np.ndarray, weight: np.ndarray | None, max_bins: int, exact: bool, slack: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The edges between the bins of a numeric column, and the values that thresholds around a bin lie between."""
     here = ~np.isnan(column)
@@ -254,7 +258,8 @@ def bin_edges(
     distinct = values[first]
     if distinct.size <= max_bins and exact:
         return distinct[:-1], distinct, distinct
-    last = np.arange(distinct.size - 1) if distinct.size <= max_bins else _equal_weight_edges(mass, max_bins)
+    few = distinct.size <= max_bins
+    last = np.arange(distinct.size - 1) if few else _equal_weight_edges(mass, max_bins, slack)
     borders = between(distinct[last], distinct[last + 1])
     return borders, np.append(-np.inf, borders), np.append(borders, np.inf)
 
@@ -266,7 +271,7 @@ def between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
         return np.where((low <= middle) & (middle < high), middle, low)
 
 
-def _equal_weight_edges(mass: np.ndarray, max_bins: int) -> np.ndarray:
+def _equal_weight_edges(mass: np.ndarray, max_bins: int, slack: float) -> np.ndarray:
     """The last values of all bins but one, such that bins have about equal weight.
 
     A value that is heavier than a bin takes one bin, not several: weights are clipped at the share `most`, which
@@ -279,7 +284,7 @@ def _equal_weight_edges(mass: np.ndarray, max_bins: int) -> np.ndarray:
             break
         most = share
     held = np.minimum(mass, most)
-    bin_of = np.floor((np.cumsum(held) - held / 2) / held.sum() * max_bins)
+    bin_of = np.floor((np.cumsum(held) - held / 2) / held.sum() * max_bins + slack)
     return np.flatnonzero(bin_of[1:] != bin_of[:-1])
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from tercet.core.kernel import inner, shared
 from tercet.tree._engine.criteria import GINI, SQUARED, better
+from tercet.tree._engine.presorted_gains import penalised_gain
 from tercet.tree._engine.traversal import NOWHERE
 
 POWER_ITERATIONS = 30  # only the order along the direction matters
@@ -39,7 +40,20 @@ def best_category_split(sample, target, bounds, column, start, stop, weight, sum
             principal_scores(table, rank, score, sets.axis, weight, sums, present)
         sort_by_score(rank, score, present)
         gain, last = best_subset(
-            table, rows, rank, present, run, weight, sums, stop - start, code, limits, best, spread, alone
+            table,
+            rows,
+            rank,
+            present,
+            run,
+            weight,
+            sums,
+            stop - start,
+            code,
+            target.newton,
+            limits,
+            best,
+            spread,
+            alone,
         )
         if last >= 0:
             best = found = gain
@@ -82,7 +96,9 @@ def category_sums(X, ids, orders, start, stop, shift, column, width, y, w, sums,
 
 
 @inner
-def best_subset(table, rows, rank, present, run, weight, sums, size, code, limits, best, spread, alone):
+def best_subset(
+    table, rows, rank, present, run, weight, sums, size, code, newton, limits, best, spread, alone
+):
     """The best subset of one category (alone), or of the first ones in order: its gain, and its last index."""
     least, least_weight = limits
     found, held = -1, 0
@@ -96,7 +112,10 @@ def best_subset(table, rows, rank, present, run, weight, sums, size, code, limit
             run[k] += table[rank[r], k]
         if min(held, size - held) < max(least, 1) or min(run[0], weight - run[0]) < least_weight:
             continue
-        gain = impurity_decrease(run, sums, weight, code)
+        if newton is not None:
+            gain = penalised_gain(run[0], run[1], weight, sums[0] + sums[1], newton)
+        else:
+            gain = impurity_decrease(run, sums, weight, code)
         if better(gain, best, spread):
             best, found = gain, r
     return best, found

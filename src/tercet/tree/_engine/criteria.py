@@ -43,6 +43,14 @@ def impurity(counts, code):
 
 
 @inner
+def shrunken(g, l1):
+    """What an L1 penalty leaves of a sum of gradients: nearer to 0 by l1, or 0."""
+    if g > l1:
+        return g - l1
+    return g + l1 if g < -l1 else 0.0
+
+
+@inner
 def midpoint(low, high):
     """A threshold that separates two values whatever rounding does: low <= t < high."""
     middle = low / 2.0 + high / 2.0

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.kernel import kernel
+from tercet.penalties import soft_threshold
 from tercet.tree._engine.binning import BinnedColumns
 from tercet.tree._engine.criteria import CODES, GINI, SQUARED, impurity
 from tercet.tree._engine.histogram_constraints import ConstrainedGrower
@@ -91,15 +92,15 @@ class HistogramTree:
     ----------
     limits : Limits
         When to stop; `min_weight_leaf` is the least sum of hessians in a leaf.
-    penalty : float
-        lambda, the L2 penalty of the leaf values.
+    penalty, l1 : float
+        lambda and alpha, the L2 and the L1 penalty of the leaf values; the latter moves G towards 0 by alpha.
     min_gain : float
         gamma, what a split must gain.
     packed : bool
         Round the gradients and hessians of n rows to about 31 - log2(n) binary digits, which halves the time. Leaf
         values are not rounded.
     seed : int
-        Decides which columns a node tries (`limits.max_features`).
+        Decides which columns the tree, its levels and its nodes try (`Limits`).
     n_jobs : int, optional
         Threads; the same bits come out for any number of them.
     monotonic : array of -1, 0 and 1 of shape (d,), optional
@@ -119,6 +120,7 @@ class HistogramTree:
 
     limits: Limits = NO_LIMITS
     penalty: float = 1.0
+    l1: float = 0.0
     min_gain: float = 0.0
     packed: bool = False
     seed: int = 0
@@ -149,7 +151,7 @@ class HistogramTree:
         count = limits.min_samples_leaf > 1 or (self.categories.most > 0 and bool(bins.n_categories.any()))
         statistics = HistogramStatistics.of_gradients(g, None if hessians is None else h, count, self.packed)
         least = limits.min_samples_leaf, limits.min_weight_leaf
-        rule = statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories)
+        rule = statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories, self.l1)
         noise = 1e-13 * np.abs(g).sum() ** 2 / max(h.sum() + self.penalty, np.finfo(float).tiny)
         asked = limits.min_impurity_decrease
         floor = noise + (max(self.min_gain, asked * len(g)) if asked > 0 else self.min_gain)
@@ -161,7 +163,7 @@ class HistogramTree:
             growth = ConstrainedGrower(*given, monotonic=self.monotonic, groups=self.groups)
         growth.grow()
         sums = gradient_sums(growth.nodes, growth.rows, g, h)
-        G, H = sums[:, 0], np.maximum(sums[:, 1], np.finfo(float).tiny)
+        G, H = soft_threshold(sums[:, 0], self.l1), np.maximum(sums[:, 1], np.finfo(float).tiny)
         value = -G / (H + self.penalty)
         if isinstance(growth, ConstrainedGrower):
             value = growth.clipped(value)

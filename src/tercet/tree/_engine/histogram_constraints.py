@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from tercet.penalties import soft_threshold
 from tercet.tree._engine.criteria import TIE
 from tercet.tree._engine.histogram_growth import FrontierNode, HistogramGrower
 from tercet.tree._engine.histogram_statistics import LOWER, PACKED, PAIR
+from tercet.tree._engine.limits import draw_level
 
 
 class ConstrainedGrower(HistogramGrower):
@@ -42,12 +44,7 @@ class ConstrainedGrower(HistogramGrower):
 
     def _finish_split(self, node: FrontierNode, found: np.ndarray) -> None:
         """Find the best split that the constraints allow."""
-        columns = sorted(set().union(*self.groups[node.number]))
-        if self.limits.tries < self.bins.shape[1]:
-            draw = np.random.default_rng(node.key)
-            columns = sorted(
-                draw.choice(columns, min(self.limits.tries, len(columns)), replace=False).tolist()
-            )
+        columns = self._tried_columns(node)
         best = self.limits.floor
         for j in columns:
             gain, middle, split, sides = self._column_split(node, j)
@@ -58,6 +55,16 @@ class ConstrainedGrower(HistogramGrower):
         if node.split[0] < 0 or self.held >= self.most_held:
             node.hist = None
         self.held += node.hist is not None
+
+    def _tried_columns(self, node: FrontierNode) -> list[int]:
+        """The columns that a node may test, of which some are drawn."""
+        allowed, draws = set().union(*self.groups[node.number]), self.limits.draws
+        if draws.node >= self.bins.shape[1]:
+            return sorted(allowed)
+        order = np.arange(self.bins.shape[1])
+        columns = sorted(allowed.intersection(order[: draw_level(draws, node.depth, order)].tolist()))
+        draw, count = np.random.default_rng(node.key), min(draws.node, len(columns))
+        return sorted(draw.choice(columns, count, replace=False).tolist()) if columns else []
 
     def _column_sums(self, node: FrontierNode, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Gradients, hessians and rows of each bin of a column, that of missing values last."""
@@ -156,16 +163,15 @@ class ConstrainedGrower(HistogramGrower):
 
         `more` is added to the penalty of the children.
         """
-        (low, high), before = self.bounds[node.number], self.rule.penalty
+        (low, high), before, l1 = self.bounds[node.number], self.rule.penalty, self.rule.l1
         penalty = before + more
         tiny = np.finfo(np.float64).tiny
         with np.errstate(invalid="ignore", over="ignore"):
-            left = np.clip(-a / np.maximum(w + penalty, tiny), low, high)
-            right = np.clip(-(G - a) / np.maximum(H - w + penalty, tiny), low, high)
-            whole = np.clip(-G / max(H + before, tiny), low, high)
-            gain = (
-                score(a, w, left, penalty) + score(G - a, H - w, right, penalty) - score(G, H, whole, before)
-            )
+            left = np.clip(-soft_threshold(a, l1) / np.maximum(w + penalty, tiny), low, high)
+            right = np.clip(-soft_threshold(G - a, l1) / np.maximum(H - w + penalty, tiny), low, high)
+            whole = np.clip(-soft_threshold(G, l1) / max(H + before, tiny), low, high)
+            gain = score(a, w, left, penalty, l1) + score(G - a, H - w, right, penalty, l1)
+            gain -= score(G, H, whole, before, l1)
         few, light = self.rule.least_rows, self.rule.least_weight
         allowed = (c >= few) & (C - c >= few) & (w >= light) & (H - w >= light)
         if sign:
@@ -194,6 +200,7 @@ class ConstrainedGrower(HistogramGrower):
         return np.clip(value, bounds[:, 0], bounds[:, 1])
 
 
-def score(g: Any, h: Any, value: Any, penalty: float) -> Any:
-    """How much a leaf of this value lowers twice the second-order loss: g² / (h + penalty) at the best value."""
-    return -(2.0 * g * value + (h + penalty) * value * value)
+def score(g: Any, h: Any, value: Any, penalty: float, l1: float) -> Any:
+    """How much a leaf of this value lowers twice the penalised second-order loss; without an L1 penalty that is
+    g² / (h + penalty) at the best value."""
+    return -(2.0 * g * value + (h + penalty) * value * value + 2.0 * l1 * np.abs(value))

@@ -35,7 +35,7 @@ from tercet.tree._engine.histogram_kernels import (
 )
 from tercet.tree._engine.histogram_scan import GAIN
 from tercet.tree._engine.histogram_statistics import BINS, GainRule, HistogramStatistics, new_bin_workspace
-from tercet.tree._engine.limits import Limits
+from tercet.tree._engine.limits import ColumnDraws, Limits
 from tercet.tree._engine.traversal import CATEGORY, LEAF, THRESHOLD
 from tercet.tree._engine.tree_arrays import TreeArrays
 
@@ -80,9 +80,8 @@ class HistogramGrower:
         self.spare = np.empty_like(self.rows)
         self.seed, self.n_jobs, self.max_leaf_nodes = seed, n_jobs, limits.max_leaf_nodes
         channels = rule.n_channels
-        tries = d if limits.max_features is None else min(d, limits.max_features)
-        small = min(32 * channels, 128)
-        self.limits = HistogramLimits(limits.max_depth, limits.min_samples_split, float(floor), tries, small)
+        draws, small = ColumnDraws.of(limits, d, seed), min(32 * channels, 128)
+        self.limits = HistogramLimits(limits.max_depth, limits.min_samples_split, float(floor), draws, small)
         self.shape = (len(bins.words), channels, 8, BINS)
         self.held, self.most_held = 0, HISTOGRAM_BYTES // (8 * int(np.prod(self.shape)))
         self.workspace = new_bin_workspace(rule)
@@ -173,7 +172,8 @@ class HistogramGrower:
     def _finish_split(self, node: FrontierNode, found: np.ndarray) -> None:
         """Choose among the best splits of the columns."""
         shared = (self.binned, self.rule, self.limits)
-        node.split = finish_split(*shared, node.hist, node.key, self.workspace, found, node.sides)
+        place = node.depth, node.key
+        node.split = finish_split(*shared, node.hist, *place, self.workspace, found, node.sides)
         if node.split[0] >= 0:
             node.gain = float(found[node.split[0], GAIN])
         if node.split[0] < 0 or self.held >= self.most_held:

@@ -23,6 +23,7 @@ from tercet.tree._engine.histogram_scan import (
     write_bin_sides,
 )
 from tercet.tree._engine.histogram_statistics import BINS, new_bin_workspace
+from tercet.tree._engine.limits import ColumnDraws, draw_column, draw_level
 
 AHEAD = 16  # rows between prefetching a row's cache line and using it
 # The fields of a node's record; the last is their number.
@@ -35,7 +36,7 @@ class HistogramLimits(NamedTuple):
     max_depth: int
     min_rows: int
     floor: float  # a gain must be above it
-    tries: int  # columns that a node tries
+    draws: ColumnDraws  # columns that a node tries
     small: int  # the most rows of a node that needs no histogram
 
 
@@ -117,53 +118,47 @@ def scan_blocks(binned, data, rule, start, stop, rows, hist, sibling, found):
 
 
 @inner
-def draw_column(key, d, i, order):
-    """The column that a node tries as its i-th: one of those that are left, which stand at the end of `order`."""
-    k = i + np.int64(hashed(key, i) % np.uint64(d - i))
-    order[i], order[k] = order[k], order[i]
-    return order[i]
+def drop_columns(found, key, draws, depth):
+    """Drop the columns that a node does not try; those that are constant there do not count among the tries."""
+    order, tries = np.arange(found.shape[0]), draws.node
+    count = draw_level(draws, depth, order)
+    for i in range(found.shape[0]):
+        j = draw_column(key, count, i, order) if i < count else order[i]
+        if i >= count or tries == 0:
+            found[j, GAIN] = CONSTANT
+        elif found[j, GAIN] != CONSTANT:
+            tries -= 1
 
 
 @inner
-def choose_column(found, key, tries, floor):
-    """The column to split by, -1 for none: the best of those that are tried; of equal ones the first.
-
-    Columns that are constant in the node do not count among the tries.
-    """
-    d = found.shape[0]
-    if tries < d:
-        order = np.arange(d)
-        for i in range(d):
-            j = draw_column(key, d, i, order)
-            if tries == 0:
-                found[j, GAIN] = CONSTANT
-            elif found[j, GAIN] != CONSTANT:
-                tries -= 1
+def best_column(found, floor):
+    """The column to split by, -1 for none: the best of those that are tried; of equal ones the first."""
     best, bar = -1, floor
-    for j in range(d):
+    for j in range(found.shape[0]):
         if found[j, GAIN] > bar:
             best, bar = j, found[j, GAIN] + TIE * abs(found[j, GAIN])
     return best
 
 
 @inner
-def find_node_split(binned, data, rule, limits, rows, hist, key, workspace, found, sides):
+def find_node_split(binned, data, rule, limits, rows, hist, depth, key, workspace, found, sides):
     """Find a node's split, from its histogram or, where its rows are few, from them; returns as `finish_split`
     does."""
-    d, tries, few = binned.n_bins.size, limits.tries, rows.size <= limits.small
+    d, draws, few = binned.n_bins.size, limits.draws, rows.size <= limits.small
     columns, n_bins, words, classes = binned.words, binned.n_bins, data.words, data.classes
     bins, codes, keys = workspace.bins, workspace.codes, workspace.order
-    order = np.arange(d)
+    order, tries = np.arange(d), draws.node
     for j in range(d):
         found[j, GAIN] = CONSTANT
+    count = draw_level(draws, depth, order) if draws.node < d else d
     best, last, first = -1, np.int64(0), np.int64(0)
-    for i in range(d + 1):  # after the columns the best of them once more, for its sides
-        if i == d or tries == 0:
-            j = best = choose_column(found, key, d, limits.floor)
+    for i in range(count + 1):  # after the columns the best of them once more, for its sides
+        if i == count or tries == 0:
+            j = best = best_column(found, limits.floor)
             if best < 0:
                 break
         else:
-            j = draw_column(key, d, i, order) if limits.tries < d else i
+            j = draw_column(key, count, i, order) if draws.node < d else i
         b, f = j >> 3, j & 7
         if few:
             column, shift = columns[b], np.uint64(8 * f)
@@ -182,12 +177,14 @@ def find_node_split(binned, data, rule, limits, rows, hist, key, workspace, foun
 
 
 @kernel
-def finish_split(binned, rule, limits, hist, key, workspace, found, sides):
+def finish_split(binned, rule, limits, hist, depth, key, workspace, found, sides):
     """Choose among the best splits of the columns and write the sides of the bins.
 
     Returns the column (-1 for none), the last bin on the left, the first on the right.
     """
-    j = choose_column(found, key, limits.tries, limits.floor)
+    if limits.draws.node < found.shape[0]:
+        drop_columns(found, key, limits.draws, depth)
+    j = best_column(found, limits.floor)
     if j < 0:
         return -1, 0, 0
     m = read_histogram_bins(hist[j // 8], j % 8, binned.n_bins[j], rule, workspace.bins, workspace.codes)
@@ -305,7 +302,7 @@ def grow_subtree(binned, data, rule, limits, rows, spare, depth, key, hists):
             at = take_histogram(stacks)
             build_histograms(binned, data, here, hists[at])
         j, last, first = find_node_split(
-            binned, data, rule, limits, here, hists[max(at, 0)], key, workspace, found, sides
+            binned, data, rule, limits, here, hists[max(at, 0)], depth, key, workspace, found, sides
         )
         if j >= 0:
             split_node(binned, j, last, first, sides, n_tables, nodes, t, count, rows, spare)

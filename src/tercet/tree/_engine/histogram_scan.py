@@ -11,7 +11,8 @@ With A and W the sums of numerators and weights in the node, a and w those of it
 - RATIO    sum (a W - w A)² / (W w (W - w)): the decrease of weight times squared error, or times the Gini index
            (times `factor` = 2 where one numerator stands for two classes);
 - ENTROPY  the decrease of weight times entropy, in bits;
-- NEWTON   a² / (w + penalty) + b² / (W - w + penalty) - A² / (W + penalty), b = A - a.
+- NEWTON   a² / (w + penalty) + b² / (W - w + penalty) - A² / (W + penalty), b = A - a; with an L1 penalty a, b and
+           A are `shrunken` by it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 from tercet.core.kernel import inner
 from tercet.tree._engine.bin_orders import order_bins, order_by_means
-from tercet.tree._engine.criteria import TIE
+from tercet.tree._engine.criteria import TIE, shrunken
 from tercet.tree._engine.histogram_statistics import (
     CLASSES,
     COUNT,
@@ -133,8 +134,8 @@ def best_cut(m, gone, rule, bins, order, found):
         mass += bins[p, WEIGHT]
         total += bins[p, SUMS]
     near, bar = rounding_slack(mass, total, rule), -np.inf
-    kind, factor, penalty = rule.gain, rule.factor, rule.penalty
-    before = parent_score(kind, mass, total, penalty)
+    kind, factor, penalty, l1 = rule.gain, rule.factor, rule.penalty, rule.l1
+    before = parent_score(kind, mass, total, penalty, l1)
     few, light = np.float64(rule.least_rows), rule.least_weight
     for missing in range(1, 0 if not gone else -1, -1):
         c, w, a = 0.0, 0.0, 0.0
@@ -146,7 +147,7 @@ def best_cut(m, gone, rule, bins, order, found):
             w += bins[p, WEIGHT]
             a += bins[p, SUMS]
             if c >= few and rows - c >= few and w >= light and mass - w >= light:
-                gain = split_gain(kind, w, a, mass, total, factor, penalty, before)
+                gain = split_gain(kind, w, a, mass, total, factor, penalty, l1, before)
                 if gain > bar:
                     bar = gain + TIE * abs(gain) + near
                     store_split(found, gain, i + 1, missing, SORTED)
@@ -164,7 +165,7 @@ def best_category_set(m, gone, rule, workspace, found):
         mass += bins[p, WEIGHT]
         total += bins[p, SUMS]
     near, bar, few = rounding_slack(mass, total, rule), -np.inf, np.float64(rule.least_rows)
-    before = parent_score(rule.gain, mass, total, rule.penalty)
+    before = parent_score(rule.gain, mass, total, rule.penalty, rule.l1)
     most = count if alone else min(own.most, (count + 1) // 2)
     for turn in range(6):  # from both ends, without missing values and with them; then those alone
         kind = SINGLE if alone else REVERSED if turn & 1 else SORTED
@@ -187,7 +188,7 @@ def best_category_set(m, gone, rule, workspace, found):
                     continue
             if min(c, rows - c) >= few and min(w, mass - w) >= rule.least_weight:
                 group = 0.0
-                gain = split_gain(rule.gain, w, a, mass, total, rule.factor, penalty, before)
+                gain = split_gain(rule.gain, w, a, mass, total, rule.factor, penalty, rule.l1, before)
                 if gain > bar:
                     bar = gain + TIE * abs(gain) + near
                     if turn > 3:
@@ -255,7 +256,7 @@ def rounding_slack(mass, total, rule):
 
 
 @inner
-def split_gain(kind, w, a, mass, total, factor, penalty, before):
+def split_gain(kind, w, a, mass, total, factor, penalty, l1, before):
     """The gain of a split, from the weight and the numerator of its left side."""
     v, b = mass - w, total - a
     if kind == RATIO:
@@ -263,14 +264,17 @@ def split_gain(kind, w, a, mass, total, factor, penalty, before):
         return factor * apart * apart / (mass * w * v)
     if kind == NEWTON:
         p, q = w + penalty, v + penalty
+        if l1 > 0.0:
+            a, b = shrunken(a, l1), shrunken(b, l1)
         return (a * a * q + b * b * p) / (p * q) - before
     return plogp(a) + plogp(b) + plogp(w - a) + plogp(v - b) - plogp(w) - plogp(v) - before
 
 
 @inner
-def parent_score(kind, mass, total, penalty):
+def parent_score(kind, mass, total, penalty, l1):
     """The term of the gain that is the same for all splits."""
     if kind == NEWTON:
+        total = shrunken(total, l1)
         return total * total / (mass + penalty)
     return plogp(total) + plogp(mass - total) - plogp(mass)
 

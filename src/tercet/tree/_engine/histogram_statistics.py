@@ -72,6 +72,7 @@ class GainRule(NamedTuple):
     weight_scale: float
     factor: float
     penalty: float
+    l1: float
     least_rows: int
     least_weight: float
     categories: CategoryRule
@@ -165,11 +166,12 @@ class HistogramStatistics:
         least_rows: int,
         least_weight: float,
         categories: CategoryRule = EVERY_CUT,
+        l1: float = 0.0,
     ) -> GainRule:
         # Half a unit keeps empty sides out, and rounding does not keep out what is just heavy enough.
         least = max(0.5 * self.weight_scale, float(least_weight) * (1.0 - 1e-12))
         shape = (self.form, gain, self.n_sums, self.n_channels, self.counted, self.scale, self.weight_scale)
-        return GainRule(*shape, float(factor), float(penalty), int(least_rows), least, categories)
+        return GainRule(*shape, float(factor), float(penalty), float(l1), int(least_rows), least, categories)
 
 
 def _fixed_point(values: np.ndarray, limit: float = 2.0**61) -> tuple[float, np.ndarray]:

@@ -14,6 +14,7 @@ import numpy as np
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each, one_blas_thread
 from tercet.core.task_board import assisted
+from tercet.penalties import soft_threshold
 from tercet.tree._engine.binning import BinnedColumns
 from tercet.tree._engine.criteria import hashed
 from tercet.tree._engine.histogram_growth import arrays_of_nodes
@@ -40,7 +41,7 @@ from tercet.tree._engine.leafwise_search import (
     LeafwiseTree,
     new_search_workspace,
 )
-from tercet.tree._engine.limits import Limits
+from tercet.tree._engine.limits import ColumnDraws, Limits
 from tercet.tree._engine.tree_arrays import TreeArrays
 
 HISTOGRAM_BYTES = 1 << 29  # of all histograms of leaves
@@ -87,6 +88,8 @@ class LeafwiseGrower:
         How splits of categories are regularised; by default not at all.
     copies : float64 array of shape (n,), optional
         How often each row counts, whole numbers; its gradient and hessian are those of all copies together.
+    l1 : float
+        alpha, the L1 penalty of the leaf values.
 
     Examples
     --------
@@ -106,9 +109,10 @@ class LeafwiseGrower:
         n_jobs: int | None = None,
         categories: CategoryRule = EVERY_CUT,
         copies: np.ndarray | None = None,
+        l1: float = 0.0,
     ) -> None:
         n, d = bins.shape
-        self.categories = categories
+        self.categories, self.l1 = categories, l1
         self.copies = np.empty(0) if copies is None else copies
         self.count = n if copies is None else int(copies.sum())  # of rows, each as often as it counts
         self.bins, self.limits, self.penalty, self.min_gain, self.n_jobs = (
@@ -171,7 +175,7 @@ class LeafwiseGrower:
         rate : float
             Shrinks the values.
         seed : int
-            Decides which columns a node tries (`limits.max_features`).
+            Decides which columns the tree, its levels and its nodes try (`Limits`).
         totals : TermTotals, optional
             Those of the gradients and hessians, where they are known.
         """
@@ -186,7 +190,7 @@ class LeafwiseGrower:
         memory["nodes"][0], memory["nodes"][0, STOP] = 0, n
         memory["nodes"][0, KEY], memory["nodes"][0, SLOT] = int(hashed(seed & 0xFFFFFFFF, 0)), -1
         noise = 1e-13 * totals.gradients**2 / max(totals.hessians + self.penalty, np.finfo(float).tiny)
-        rule = statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories)
+        rule = statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories, self.l1)
         tree = LeafwiseTree(
             binned=self.bins.binned,
             words=self.words,
@@ -200,6 +204,7 @@ class LeafwiseGrower:
             per_gradient=1.0 / unit_for(totals.gradients, FINEST),
             per_hessian=1.0 / unit_for(totals.hessians, FINEST),
             penalty=float(self.penalty),
+            l1=float(self.l1),
             counts=np.empty((0, BINS), np.int64),
             **memory,
         )
@@ -208,7 +213,7 @@ class LeafwiseGrower:
             int(limits.max_depth),
             max(int(limits.min_samples_split), 2 * int(limits.min_samples_leaf), 2),
             float(noise + self.min_gain),
-            d if limits.max_features is None else min(d, limits.max_features),
+            ColumnDraws.of(limits, d, seed),
         )
 
         def take_part(board: np.ndarray, helper: bool) -> int:
@@ -217,7 +222,7 @@ class LeafwiseGrower:
         with one_blas_thread(), assisted(take_part, (True,), self.n_jobs) as board:
             count = take_part(board, False)
         nodes, sums = self.memory["nodes"][:count], self.memory["reals"][:count]
-        return newton_arrays(self.bins, nodes, self.memory["sides"], sums, self.penalty, rate)
+        return newton_arrays(self.bins, nodes, self.memory["sides"], sums, self.penalty, rate, self.l1)
 
     def totals(self, gradients: np.ndarray, hessians: np.ndarray) -> TermTotals:
         """The totals of gradients and hessians, strip by strip."""
@@ -245,7 +250,7 @@ class LeafwiseGrower:
         rows = RowStatistics(self.words[None], np.empty(0, np.uint32), np.empty(0))
         statistics = HistogramStatistics(rows, PACKED, 1, 1, False, unit, mass_unit)
         most_copies = int(copies.max(initial=0.0))
-        return statistics, cut_rule(self.limits, self.penalty, totals, unit, mass_unit, most_copies)
+        return statistics, cut_rule(self.limits, self.penalty, self.l1, totals, unit, mass_unit, most_copies)
 
 
 def packed_units(totals: TermTotals, count: int, copies: bool) -> tuple[float, float]:
@@ -262,7 +267,13 @@ def has_counts(totals: TermTotals, copies: bool) -> bool:
 
 
 def cut_rule(
-    limits: Limits, penalty: float, totals: TermTotals, unit: float, mass_unit: float, most_copies: int = 0
+    limits: Limits,
+    penalty: float,
+    l1: float,
+    totals: TermTotals,
+    unit: float,
+    mass_unit: float,
+    most_copies: int = 0,
 ) -> CutRule:
     """What cuts must keep to, in these units; no row counts more often than `most_copies` times."""
     few, heaviest = int(limits.min_samples_leaf), max(1, int(np.ceil(totals.largest / mass_unit)))
@@ -272,14 +283,21 @@ def cut_rule(
         least = max(least, few)
     # What weighs something has a row.
     certain = least if few <= 1 else min(max(least, few * heaviest), MOST_MASS)
-    return CutRule(least, certain, few, float(penalty / mass_unit), float(unit * unit / mass_unit))
+    shares = float(penalty / mass_unit), float(l1 / unit), float(unit * unit / mass_unit)
+    return CutRule(least, certain, few, *shares)
 
 
 def newton_arrays(
-    bins: BinnedColumns, nodes: np.ndarray, sides: Any, sums: np.ndarray, penalty: float, rate: float
+    bins: BinnedColumns,
+    nodes: np.ndarray,
+    sides: Any,
+    sums: np.ndarray,
+    penalty: float,
+    rate: float,
+    l1: float,
 ) -> TreeArrays:
     """The arrays of a tree from the records of its nodes, and their sums of g and h and values (`VALUE`)."""
-    G, H = sums[:, 0], np.maximum(sums[:, 1], np.finfo(float).tiny)
+    G, H = soft_threshold(sums[:, 0], l1), np.maximum(sums[:, 1], np.finfo(float).tiny)
     value = -G / (H + penalty) if len(nodes) > 1 else np.zeros(1)
     # The leaves' are those that were added to the scores, to the bit.
     scaled = np.where(nodes[:, IS_SPLIT] == 0, sums[:, VALUE], rate * value)

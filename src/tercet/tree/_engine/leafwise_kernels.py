@@ -20,7 +20,7 @@ from tercet.core.task_board import (
     take_task,
     wait_for_tasks,
 )
-from tercet.tree._engine.criteria import TIE, hashed
+from tercet.tree._engine.criteria import TIE, hashed, shrunken
 from tercet.tree._engine.histogram_kernels import (
     AHEAD,
     CHILD,
@@ -243,9 +243,9 @@ def best_leaf(gain, count):
 
 
 @inner
-def leaf_step(g, h, penalty, rate):
+def leaf_step(g, h, penalty, l1, rate):
     """The value of a leaf times the rate, from its sums of gradients and hessians."""
-    return rate * (-g / (max(h, TINY) + penalty))
+    return rate * (-shrunken(g, l1) / (max(h, TINY) + penalty))
 
 
 @inner
@@ -270,7 +270,8 @@ def finish_leaf(tree, t):
         total_h += in_units(hessians[r], tree.per_hessian)
     g, h = np.float64(total_g) / tree.per_gradient, np.float64(total_h) / tree.per_hessian
     # A tree without a split adds nothing: where no cut gains, the hessians may be 0, and the step without a limit.
-    more, scores = leaf_step(g, h, tree.penalty, tree.rate) if t > 0 else 0.0, tree.scores
+    more = leaf_step(g, h, tree.penalty, tree.l1, tree.rate) if t > 0 else 0.0
+    scores = tree.scores
     tree.reals[t, 0], tree.reals[t, 1], tree.reals[t, VALUE] = g, h, more
     if scores.size and more != 0.0:
         for i in range(rows.size):

@@ -6,6 +6,8 @@ taken from it a vector at a time. They stay in units here, and without the term 
 
     a² / (w + penalty) + b² / (W - w + penalty),   never negative, and so in the order of their bit patterns.
 
+With an L1 penalty a and b are `shrunken` first.
+
 A leaf must have so many rows, but rows are not counted: with h the largest hessian of a row, a side of weight w has
 w / h rows or more. Cuts whose sides have enough by that are certain. Where another cut of a column would be better
 than all that are certain, the rows of that column's bins are counted after all (`leafwise_search`).
@@ -18,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.core.kernel import inner, noinline
-from tercet.tree._engine.criteria import TIE
+from tercet.tree._engine.criteria import TIE, shrunken
 from tercet.tree._engine.histogram_statistics import BINS, LOWER
 
 # Columns of the table of splits found: the largest gain of cuts that are certain, that of all cuts, 1 where missing
@@ -35,6 +37,7 @@ class CutRule(NamedTuple):
     certain: int  # the weight from which on a side has enough rows
     few: int  # the fewest rows of a side
     penalty: float
+    l1: float
     scale: float  # of gains
 
 
@@ -95,13 +98,26 @@ def first_count(rows, n_bins, least):
 
 
 @inner
-def newton_gains(sums, whole, penalty, gain):
+def newton_gains(sums, whole, rule, gain):
     """The gains of some cuts."""
-    total, mass = np.float64(whole >> 32), np.float64(whole & LOWER)
+    total, mass, penalty = np.float64(whole >> 32), np.float64(whole & LOWER), rule.penalty
+    if rule.l1 > 0.0:
+        shrunken_gains(sums, total, mass, penalty, rule.l1, gain)
+        return
     for i in range(gain.size):
         a, w = np.float64(sums[i] >> 32), np.float64(sums[i] & LOWER)
         b, p, q = total - a, w + penalty, (mass - w) + penalty
         gain[i] = (a * a * q + b * b * p) / (p * q)
+
+
+@noinline
+def shrunken_gains(sums, total, mass, penalty, l1, gain):
+    """The same with an L1 penalty."""
+    for i in range(gain.size):
+        a, w = np.float64(sums[i] >> 32), np.float64(sums[i] & LOWER)
+        b = shrunken(total - a, l1)
+        a = shrunken(a, l1)
+        gain[i] = a * a / (w + penalty) + b * b / ((mass - w) + penalty)
 
 
 @inner
@@ -147,8 +163,8 @@ def scan_cuts(words, n_bins, rule, counted, work, found):
         first, stop = allowed_cuts(work, n_bins, whole, missing, rule, left, counted)
         if first >= stop:
             continue
-        newton_gains(work.sums[first:stop], whole, rule.penalty, work.gain[first:stop])
-        total = np.float64(whole >> 32)
+        newton_gains(work.sums[first:stop], whole, rule, work.gain[first:stop])
+        total = shrunken(np.float64(whole >> 32), rule.l1)
         before = total * total / (np.float64(mass) + rule.penalty)
         upper = largest(work.pattern, first, stop, work)
         sure = upper
@@ -172,7 +188,7 @@ def find_cut(words, n_bins, rule, work, found):
     running_sums(words, n_bins, missing if left else np.int64(0), work.sums)
     whole = work.sums[n_bins - 1] + (np.int64(0) if left else missing)
     first, stop = allowed_cuts(work, n_bins, whole, missing, rule, left, counted)
-    newton_gains(work.sums[first:stop], whole, rule.penalty, work.gain[first:stop])
+    newton_gains(work.sums[first:stop], whole, rule, work.gain[first:stop])
     if not counted and rule.certain > rule.least:
         mass = whole & LOWER
         first = first_weight(work.sums, n_bins, rule.certain)

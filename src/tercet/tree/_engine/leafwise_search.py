@@ -23,7 +23,6 @@ from tercet.tree._engine.histogram_kernels import (
     START,
     STOP,
     add_words,
-    draw_column,
     subtract_histogram,
 )
 from tercet.tree._engine.histogram_scan import (
@@ -57,6 +56,7 @@ from tercet.tree._engine.leafwise_scan import (
     new_cut_workspace,
     scan_cuts,
 )
+from tercet.tree._engine.limits import ColumnDraws, draw_column, draw_level
 
 # Fields of a batch of tasks: its kind, its first task, then for a search two nodes (-1 for none) and the slots of
 # their histograms, for a partition the node, its column, the end of the left rows and the number of strips; a node
@@ -93,6 +93,7 @@ class LeafwiseTree(NamedTuple):
     per_gradient: float  # one over the units in which leaves sum gradients and hessians, exactly
     per_hessian: float
     penalty: float
+    l1: float
     counts: (
         np.ndarray
     )  # (columns, 256): rows of each bin of the one node that is searched; empty: they are counted
@@ -105,7 +106,7 @@ class LeafwiseLimits(NamedTuple):
     max_depth: int
     min_rows: int
     floor: float
-    tries: int
+    draws: ColumnDraws
 
 
 # Histograms -----------------------------------------------------------------------------------------------------
@@ -243,14 +244,15 @@ def search_block(tree, b, work, bins, best):
 
 
 @inner
-def drop_columns(found, key, tries, order):
-    """Keep `tries` columns that vary, drawn at random; their order goes to `order`."""
-    d = found.shape[0]
+def drop_columns(found, key, draws, depth, order):
+    """Keep as many columns that vary as a node tries, drawn at random; their order goes to `order`."""
+    d, tries = found.shape[0], draws.node
     for i in range(d):
         order[i] = i
+    count = draw_level(draws, depth, order)
     for i in range(d):
-        j = draw_column(key, d, i, order)
-        if tries == 0:
+        j = draw_column(key, count, i, order) if i < count else order[i]
+        if i >= count or tries == 0:
             found[j, GAIN] = found[j, UPPER] = NONE
         elif found[j, VARIES] > 0.0:
             tries -= 1
@@ -285,8 +287,8 @@ def write_category_sides(tree, t, j, hist, work, bins, best, own):
 def settle_split(tree, limits, t, hist, found, work, bins, best):
     """Choose the split of a node among the best of the columns; whether there is one that is good enough."""
     binned, sides = tree.binned, tree.sides[t]
-    if limits.tries < found.shape[0]:
-        drop_columns(found, tree.nodes[t, KEY], limits.tries, work.columns)
+    if limits.draws.node < found.shape[0]:
+        drop_columns(found, tree.nodes[t, KEY], limits.draws, tree.nodes[t, DEPTH], work.columns)
     count_candidates(tree, t, hist, work, found)
     j, bar = -1, limits.floor
     for k in range(found.shape[0]):

@@ -38,7 +38,7 @@ from tercet.tree._engine.leafwise import (
 )
 from tercet.tree._engine.leafwise_scan import NONE
 from tercet.tree._engine.leafwise_search import NODE_FIELDS, VALUE, LeafwiseLimits
-from tercet.tree._engine.limits import Limits
+from tercet.tree._engine.limits import ColumnDraws, Limits
 from tercet.tree._engine.paged_kernels import add_values
 from tercet.tree._engine.paged_passes import BinnedTree, LeafSums, LeafValues, NodeHistograms
 from tercet.tree._engine.paged_search import NodeSearch
@@ -88,7 +88,7 @@ class PagedGrower:
         The bins of the columns, without words of rows.
     pages : Pages
         With `growth_fields`, "words", and with "weight" where rows count several times.
-    limits, penalty, min_gain, n_jobs, categories
+    limits, penalty, min_gain, n_jobs, categories, l1
         As those of `LeafwiseGrower`.
     most_copies, count : int
         How often a row counts at most, 0 where none has copies, and the number of rows with copies.
@@ -123,17 +123,18 @@ class PagedGrower:
         categories: CategoryRule = EVERY_CUT,
         most_copies: int = 0,
         count: int = 0,
+        l1: float = 0.0,
     ) -> None:
         n, self.d = pages.n_rows, bins.n_bins.size
         self.bins, self.pages, self.limits = bins, pages, limits
-        self.penalty, self.min_gain, self.categories = penalty, min_gain, categories
+        self.penalty, self.l1, self.min_gain, self.categories = penalty, l1, min_gain, categories
         self.most_copies, self.count = most_copies, count or n
         self.packed = n <= MOST_ROWS
         self.leaves = max(1, min(int(limits.max_leaf_nodes or n), n // max(1, limits.min_samples_leaf)))
         self.jobs = max(1, min(all_cores(n_jobs), len(pages)))
         self.shape = (self.d, BINS, 2 if self.packed else 4)
         size, memory = 8 * int(np.prod(self.shape)), available() // 8
-        self.search = NodeSearch(bins, limits, penalty, categories, most_copies, self.packed)
+        self.search = NodeSearch(bins, limits, penalty, l1, categories, most_copies, self.packed)
         self.slots = max(1, memory // (size * self.jobs))  # histograms of one pass, for each thread
         self.most_held = max(1, memory // size)  # of leaves
 
@@ -157,7 +158,7 @@ class PagedGrower:
             int(limits.max_depth),
             max(int(limits.min_samples_split), 2 * int(limits.min_samples_leaf), 2),
             float(noise + self.min_gain),
-            self.d if limits.max_features is None else min(self.d, limits.max_features),
+            ColumnDraws.of(limits, self.d, seed),
         )
         self.root = PagedNode(0, 0, int(hashed(seed & 0xFFFFFFFF, 0)), self.pages.n_rows)
         nodes = self._best_first()
@@ -271,7 +272,7 @@ class PagedGrower:
         if not self._may_grow(node):
             return
         assert hist is not None
-        found = self.search.best_split(hist, node.key, self.units, self.totals, self.stop)
+        found = self.search.best_split(hist, node.depth, node.key, self.units, self.totals, self.stop)
         if found is None:
             return
         node.gain, node.split, node.sides = found
@@ -309,7 +310,7 @@ class PagedGrower:
                     self.leaf_of[mark] = t
         sums = np.zeros((len(nodes), 4))
         sums[:, :2] = self._leaf_sums(len(nodes))
-        add_values(records, sums, self.penalty, float(rate))
+        add_values(records, sums, self.penalty, float(self.l1), float(rate))
         values = sums[:, VALUE].copy()
         self.leaf_values = LeafValues(self.k, values, self.leaf_of)
         self.binned_tree = BinnedTree(
@@ -320,7 +321,7 @@ class PagedGrower:
             values=values,
             depth=max(node.depth for node in nodes),
         )
-        return newton_arrays(self.bins, records, sides, sums, self.penalty, rate)
+        return newton_arrays(self.bins, records, sides, sums, self.penalty, rate, self.l1)
 
     def _leaf_sums(self, n_nodes: int) -> np.ndarray:
         """The sums of gradients and hessians of the leaves, over all pages; rows move to the last children."""

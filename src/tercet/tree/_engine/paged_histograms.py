@@ -40,7 +40,7 @@ from tercet.tree._engine.histogram_kernels import (
     may_split,
 )
 from tercet.tree._engine.histogram_statistics import BINS, ENTROPY, LOWER, PACKED, RATIO, new_bin_workspace
-from tercet.tree._engine.limits import Limits
+from tercet.tree._engine.limits import ColumnDraws, Limits
 from tercet.tree._engine.paged_histogram_kernels import add_page_rows, scan_histogram
 from tercet.tree._engine.paged_leaf_sums import ClassSums, Moments, joined_moments
 from tercet.tree._engine.paged_statistics import PagedStatistics
@@ -145,9 +145,8 @@ class PagedHistogramGrower:
         self.rule = layout.rule(formula, two, 0.0, limits.min_samples_leaf, limits.min_weight_leaf)
         asked = limits.min_impurity_decrease
         floor = statistics.mass * (asked - np.finfo(float).eps) if asked > 0 else -np.inf
-        tries = self.d if limits.max_features is None else min(self.d, limits.max_features)
-        small = min(32 * self.rule.n_channels, 128)
-        self.limits = HistogramLimits(limits.max_depth, limits.min_samples_split, float(floor), tries, small)
+        draws, small = ColumnDraws.of(limits, self.d, seed), min(32 * self.rule.n_channels, 128)
+        self.limits = HistogramLimits(limits.max_depth, limits.min_samples_split, float(floor), draws, small)
         self.shape = (-(-self.d // 8), self.rule.n_channels, 8, BINS)
         size, memory = 8 * int(np.prod(self.shape)), available() // 8
         self.slots = max(1, memory // (size * self.jobs))  # histograms of one pass, for each thread
@@ -235,7 +234,7 @@ class PagedHistogramGrower:
         found = np.empty((self.d, 4))
         scan_histogram(self.binned, self.rule, hist, found)
         shared = (self.binned, self.rule, self.limits)
-        node.split = finish_split(*shared, hist, node.key, self.workspace, found, node.sides)
+        node.split = finish_split(*shared, hist, node.depth, node.key, self.workspace, found, node.sides)
         if node.split[0] < 0:
             return False
         assert hist is not None

@@ -126,11 +126,11 @@ def sum_leaves(marks, leaf_of, gradients, hessians, per_gradient, per_hessian, s
 
 
 @kernel
-def add_values(nodes, sums, penalty, rate):
+def add_values(nodes, sums, penalty, l1, rate):
     """The sums of nodes above the leaves, and the values of the leaves."""
     for t in range(len(nodes) - 1, -1, -1):
         if nodes[t, IS_SPLIT]:
             for k in range(2):
                 sums[t, k] = sums[nodes[t, CHILD], k] + sums[nodes[t, CHILD] + 1, k]
         else:
-            sums[t, VALUE] = leaf_step(sums[t, 0], sums[t, 1], penalty, rate) if t > 0 else 0.0
+            sums[t, VALUE] = leaf_step(sums[t, 0], sums[t, 1], penalty, l1, rate) if t > 0 else 0.0

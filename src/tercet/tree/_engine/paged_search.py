@@ -18,6 +18,7 @@ from tercet.tree._engine.leafwise import TermTotals, cut_rule
 from tercet.tree._engine.leafwise_scan import FOUND
 from tercet.tree._engine.leafwise_search import (
     BEST,
+    DEPTH,
     KEY,
     NODE_FIELDS,
     LeafwiseLimits,
@@ -36,7 +37,7 @@ class NodeSearch:
 
     Parameters
     ----------
-    bins, limits, penalty, categories, most_copies
+    bins, limits, penalty, l1, categories, most_copies
         As those of `PagedGrower`.
     packed : bool
         Whether a histogram has words of gradients and hessians together; else they are rounded to such words here,
@@ -48,16 +49,19 @@ class NodeSearch:
         bins: BinnedColumns,
         limits: Limits,
         penalty: float,
+        l1: float,
         categories: CategoryRule,
         most_copies: int,
         packed: bool,
     ) -> None:
-        self.bins, self.limits, self.penalty, self.categories = bins, limits, penalty, categories
+        self.bins, self.limits, self.categories = bins, limits, categories
+        self.penalty, self.l1 = float(penalty), float(l1)
         self.most_copies, self.packed, self.d = most_copies, packed, bins.n_bins.size
 
     def best_split(
         self,
         hist: np.ndarray,
+        depth: int,
         key: int,
         units: tuple[float, float],
         totals: TermTotals,
@@ -69,8 +73,8 @@ class NodeSearch:
         ----------
         hist : int64 array of shape (d, 256, channels)
             Words, then the number of rows.
-        key : int
-            Decides which columns are tried.
+        depth, key : int
+            Those of the node; they decide which columns are tried.
         units : what a unit of gradients and one of hessians stand for.
         totals, stop : those of the tree.
         """
@@ -83,13 +87,13 @@ class NodeSearch:
             np.zeros((1, BINS), np.int8),
             np.zeros((1, 4)),
         )
-        records[0, KEY], none = key, np.empty(0)
-        rule = statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories)
+        records[0, DEPTH], records[0, KEY], none = depth, key, np.empty(0)
+        rule = statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories, self.l1)
         tree = LeafwiseTree(
             binned=self.bins.binned,
             words=rows.words[0],
             rule=rule if self.bins.binned.categorical.any() else None,
-            cuts=cut_rule(self.limits, self.penalty, totals, unit, mass_unit, self.most_copies),
+            cuts=cut_rule(self.limits, self.penalty, self.l1, totals, unit, mass_unit, self.most_copies),
             rows=rows.classes,
             spare=np.empty((2, 0), np.uint32),
             nodes=records,
@@ -106,7 +110,8 @@ class NodeSearch:
             rate=1.0,
             per_gradient=1.0,
             per_hessian=1.0,
-            penalty=float(self.penalty),
+            penalty=self.penalty,
+            l1=self.l1,
             counts=np.ascontiguousarray(hist[:, :, -1]),
         )
         if not search_histogram(tree, stop, *new_search_workspace(tree)):

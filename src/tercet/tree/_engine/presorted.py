@@ -89,12 +89,16 @@ def grow_presorted(
 
 
 def scan_target_of(
-    target: np.ndarray, weight: np.ndarray | None, n_classes: Sequence[int], criterion: str
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    n_classes: Sequence[int],
+    criterion: str,
+    newton: np.ndarray | None = None,
 ) -> tuple[int, ScanTarget]:
     """The code of the criterion, and the target as kernels scan it."""
     code = CODES[criterion]
     if code == SQUARED:
-        return code, regression_target(target, weight)
+        return code, regression_target(target, weight, newton)
     return code, class_target(len(target), int(n_classes[0]), weight, code)
 
 

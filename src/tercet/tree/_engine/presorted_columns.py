@@ -81,6 +81,7 @@ class PresortedColumns:
         limits: Limits = NO_LIMITS,
         seed: int = 0,
         n_jobs: int | None = None,
+        penalties: tuple[float, float, float] | None = None,
     ) -> TreeArrays:
         """Grow a tree from the rows that have a weight (see `tercet.tree._engine.grow`).
 
@@ -99,6 +100,10 @@ class PresortedColumns:
             Decides which columns a node tries.
         n_jobs : int, optional
             Threads; the same bits come out for any number of them.
+        penalties : tuple of floats, optional
+            lambda, alpha and gamma. The targets are -G / H then, and the weights H: a split must gain
+            G_L² / (H_L + lambda) + G_R² / (H_R + lambda) - G² / (H + lambda) > gamma, where alpha is taken from the
+            size of all G, and the values are those without penalties.
         """
         ids = np.arange(len(target), dtype=np.uint32)
         if weight is not None:
@@ -112,7 +117,10 @@ class PresortedColumns:
             return self._ranked().grow(ids, target, weight, limits, seed)
         power = binary_exponent(target) if criterion == "squared_error" else 0
         target = np.ldexp(target, -power) if power else target
-        code, scan = scan_target_of(target, weight, n_classes, criterion)
+        newton = None
+        if penalties is not None:
+            newton = np.ldexp(penalties, [0, -power, -2 * power])
+        code, scan = scan_target_of(target, weight, n_classes, criterion, newton)
         sample = self._sample(ids, None if code == SQUARED else target, scan.shift)
         grown = grow_sorted(
             sample, scan, n_classes, scaled_limits(limits, criterion, power), False, seed, n_jobs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tercet.core.kernel import inner
+from tercet.tree._engine.criteria import shrunken
 
 REGRESSION, TWO_CLASSES, GINI_CLASSES, ENTROPY_CLASSES = 0, 1, 2, 3  # formulas of the gain
 LEAST_SHARE = 1e-14  # a side with less of the node's weight is lost in rounding
@@ -33,10 +34,12 @@ def purity_term(x, mode, mass):
 
 
 @inner
-def gains_along(orders, start, count, weight, sums, run, gain, left, total, y, w, shift, mode, mass):
+def gains_along(orders, start, count, weight, sums, run, gain, left, total, y, w, newton, shift, mode, mass):
     """Move rows to the left side one after the other; `gain` gets the gain of the cut behind each."""
     if y is not None:
-        if w is None:
+        if newton is not None:
+            gains_newton(orders, start, count, weight, sums, run, gain, left, y, w, newton)
+        elif w is None:
             gains_squared_error(orders, start, count, weight, sums, run, gain, total, y)
         else:
             gains_weighted_squared_error(orders, start, count, weight, sums, run, gain, left, y, w)
@@ -110,6 +113,32 @@ def gains_weighted_squared_error(orders, start, count, weight, sums, run, gain, 
         gain[i] = here * here * weight / (before * rest) if rest > least else 0.0
         left[i] = before
     run[0], run[1] = before, here
+
+
+@inner
+def gains_newton(orders, start, count, weight, sums, run, gain, left, y, w, newton):
+    """The same for -G / H with weights H and penalties of the leaf values: G² / (H + lambda) of both sides, less
+    that of the node and gamma; 0 where that is negative."""
+    start, before, here, mean, off = np.uint64(start), run[0], run[1], sums[0], sums[1]
+    for i in range(count):
+        e = orders[start + np.uint64(i)]
+        more = 1.0 if w is None else w[e]
+        before += more
+        here += more * ((y[e] - mean) - off)
+        left[i] = before
+        gain[i] = penalised_gain(before, here, weight, mean + off, newton)
+    run[0], run[1] = before, here
+
+
+@inner
+def penalised_gain(mass, deviation, weight, mean, newton):
+    """The gain of a side with so much of the node's weight, and the sum of deviations from its mean."""
+    l2, rest, a = newton[0], weight - mass, deviation + mean * mass
+    b, a = shrunken(mean * weight - a, newton[1]), shrunken(a, newton[1])
+    whole = shrunken(mean * weight, newton[1])
+    if rest <= LEAST_SHARE * weight:
+        return 0.0
+    return max(a * a / (mass + l2) + b * b / (rest + l2) - whole * whole / (weight + l2) - newton[2], 0.0)
 
 
 @inner

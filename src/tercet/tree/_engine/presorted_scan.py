@@ -61,6 +61,7 @@ class ScanTarget(NamedTuple):
     y: np.ndarray | None  # numbers; None for classes
     weight: np.ndarray | None  # None where all weights are 1
     mass: np.ndarray  # table of x log2 x for whole x; empty where it is not used
+    newton: np.ndarray | None = None  # lambda, alpha and gamma, where the numbers are -G / H with weights H
 
 
 class KernelLimits(NamedTuple):
@@ -119,11 +120,13 @@ def class_target(n: int, n_classes: int, weight: np.ndarray | None, code: int) -
     return ScanTarget(mode, code, shift, None, None if weight is None else weight.copy(), mass)
 
 
-def regression_target(y: np.ndarray, weight: np.ndarray | None) -> ScanTarget:
+def regression_target(
+    y: np.ndarray, weight: np.ndarray | None, newton: np.ndarray | None = None
+) -> ScanTarget:
     """A target of numbers. Each node subtracts its own mean: that of all rows would leave nothing of numbers that
     are much smaller."""
     own = None if weight is None else weight.copy()
-    return ScanTarget(REGRESSION, SQUARED, 0, np.array(y, dtype=np.float64), own, np.empty(0))
+    return ScanTarget(REGRESSION, SQUARED, 0, np.array(y, dtype=np.float64), own, np.empty(0), newton)
 
 
 def new_workspace(n_values: int, widest: int, d: int) -> tuple[ScanWorkspace, CategoryWorkspace | None]:
@@ -150,10 +153,12 @@ def find_split(sample, target, bounds, columns, start, stop, weight, spread, sum
         workspace.total,
     )
     top, top_pattern, y, w, mass = workspace.top, workspace.top_pattern, target.y, target.weight, target.mass
-    mode, shift, size = target.mode, sample.shift, stop - start
+    mode, shift, size, newton = target.mode, sample.shift, stop - start, target.newton
     best, column, at, missing_left = -1.0, np.int64(-1), np.int64(0), False
+    if newton is not None:  # a split must gain
+        best = 0.0
     for j in columns:
-        if best >= spread * (1.0 - TIE):  # two pure sides: nothing can be better
+        if newton is None and best >= spread * (1.0 - TIE):  # two pure sides: nothing can be better
             break
         if sets is not None and lane[j] < 0:
             found = best_category_split(
@@ -175,7 +180,7 @@ def find_split(sample, target, bounds, columns, start, stop, weight, spread, sum
                 count = min(BLOCK, high - i if i >= 0 else -i)
                 here = base + i if i >= 0 else base + size + i
                 gains_along(
-                    orders, here, count, weight, sums, run, gain, left, total, y, w, shift, mode, mass
+                    orders, here, count, weight, sums, run, gain, left, total, y, w, newton, shift, mode, mass
                 )
                 first = max(low - 1 - i, 0)
                 top_pattern[0] = block_maximum(pattern, first, count)

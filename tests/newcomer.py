@@ -221,7 +221,7 @@ def main(arguments: list[str]) -> int:
     known = [name for name in names if name in cards]
     if "--list" in arguments or not known:
         return int(not complete)
-    options = ["-q", "--tb=line", "-p", "no:warnings"]
+    options = ["-q", "--tb=line", "--disable-warnings"]
     alone = pytest.main([*options, *PER_CARD, "-k", " or ".join(known)])
     whole = pytest.main([*options, *WHOLE])
     return int(bool(alone or whole) or not complete)

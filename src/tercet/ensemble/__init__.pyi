@@ -11,6 +11,8 @@ from tercet.ensemble.boosting.gradient_boosting_regressor import GradientBoostin
 from tercet.ensemble.boosting.hist_gradient_boosting_classifier import HistGradientBoostingClassifier
 from tercet.ensemble.boosting.hist_gradient_boosting_ranker import HistGradientBoostingRanker
 from tercet.ensemble.boosting.hist_gradient_boosting_regressor import HistGradientBoostingRegressor
+from tercet.ensemble.boosting.linear_boosting_classifier import LinearBoostingClassifier
+from tercet.ensemble.boosting.linear_boosting_regressor import LinearBoostingRegressor
 from tercet.ensemble.boosting.training_error_bounds import ErrorBounds, training_error_bounds
 from tercet.ensemble.combination.averages import (
     combination_weights,
@@ -74,6 +76,8 @@ __all__ = [
     "HistGradientBoostingRegressor",
     "IsolationForest",
     "KappaError",
+    "LinearBoostingClassifier",
+    "LinearBoostingRegressor",
     "MultiResponseRegression",
     "NegativeCorrelationRegressor",
     "OutputPerturbationClassifier",

@@ -33,6 +33,21 @@ def measures(rows: list[str]) -> dict[str, Any]:
     }
 
 
+def linear_booster(x: list[float], y: list[float], alpha: float, lam: float) -> dict[str, Any]:
+    from tercet.ensemble import LinearBoostingClassifier, LinearBoostingRegressor
+
+    rows, target = np.array(x, dtype=float)[:, None], np.array(y)
+    options = {"l1_regularization": alpha, "l2_regularization": lam}
+    numbers = LinearBoostingRegressor(**options).fit(rows, target)
+    classes = LinearBoostingClassifier(max_iter=1, **options).fit(rows, target > 2)
+    return {
+        "w": numbers.coef_[0],
+        "b": numbers.intercept_,
+        "objective": numbers.history_["objective"][-1],
+        "w of the classes": classes.coef_[0, 0],
+    }
+
+
 def regression_tree(x: list[float], y: list[float]) -> dict[str, Any]:
     from tercet.tree import DecisionTreeRegressor
 
@@ -329,5 +344,15 @@ EXAMPLES = [
             "threshold": 2.5, "missing goes": "right", "gain": 1.5757575758, "leaves": [-2 / 3, 2 / 3],
         },
         note="derived",
+    ),
+    Example(
+        place="Machine Learning in Depth sec. 8.2.2.5",
+        title="XGBoost's linear booster: L1 and L2 penalties of one weight",
+        zh="XGBoost 的线性基学习器：一个权重的 L1 与 L2 惩罚",
+        given={"x": X, "y": Y, "alpha": 1.0, "lam": 1.0},
+        call=linear_booster,
+        expected={"w": 0.7, "b": -1 / 30, "objective": 1.8916666667, "w of the classes": 0.6511627907},
+        note="derived: T(13.95) / (17.5 + 1) with T(z) = z - 1; for the classes above 2, a step from p = 1/2, "
+        "T(4.5) / (4.375 + 1)",
     ),
 ]  # fmt: skip

@@ -32,6 +32,43 @@ def test_every_criterion_finds_four_clouds(criterion, form):
     assert (choice.errors is not None) == (criterion == "gap")
 
 
+def apart(groups, columns, seed, gap=12.0):
+    """Groups of 15 to 30 normal rows, whose centres are at least `gap` standard deviations apart."""
+    rng = np.random.default_rng([groups, columns, seed])
+    while True:
+        centres = rng.uniform(0, 2 * gap * groups ** (1 / columns), (groups, columns))
+        if pdist(centres).min() >= gap:
+            break
+    return np.vstack([c + rng.normal(size=(rng.integers(15, 31), columns)) for c in centres])
+
+
+@pytest.mark.parametrize("criterion", ["mean_diameter", "elbow"])
+@pytest.mark.parametrize("groups", [2, 3, 4, 5])
+def test_clear_groups_are_found_by_default(criterion, groups):
+    for columns, seed in [(1, 0), (2, 1), (3, 3)]:
+        X = apart(groups, columns, seed)
+        assert choose_n_clusters(X, range(1, 9), criterion, estimator=STARTS, n_jobs=1).n_clusters == groups
+    # the number may also stand at an end of those that are tried, or between others that are not next to it
+    for ks in (range(2, groups + 1), range(groups, 8), [1, groups, groups + 3, groups + 6]):
+        assert choose_n_clusters(X, ks, criterion, estimator=STARTS, n_jobs=1).n_clusters == groups
+
+
+def test_a_single_group_is_not_divided():
+    for seed in range(4):
+        X = np.random.default_rng(seed).normal(size=(60, 2))
+        assert choose_n_clusters(X, range(1, 7), estimator=STARTS).n_clusters == 1
+        assert choose_n_clusters(X, range(1, 7), estimator=STARTS, tol=0.0).n_clusters > 1
+
+
+def test_few_rows_are_not_a_cluster_each():
+    X = [[0, 0], [0, 1], [1, 0], [9, 9], [9, 8], [8, 9], [0, 9], [1, 9], [0, 8]]
+    for rows in (X, X + X[:3]):
+        for ks in (range(1, 10), range(2, 7), [1, 2, 3, 4, 6, 9]):
+            assert choose_n_clusters(rows, ks, estimator=STARTS).n_clusters == 3
+    three = np.repeat([[0.0], [1.0], [5.0]], 6, axis=0)  # no distance at all is left in three clusters
+    assert choose_n_clusters(three, range(1, 6), estimator=STARTS).n_clusters == 3
+
+
 def test_curves_are_what_they_say():
     X = clouds()
     diameters = choose_n_clusters(X, range(1, 6), estimator=STARTS).values
@@ -90,7 +127,7 @@ def test_equal_rows_and_extreme_scales():
         ({"ks": [2, 41]}, "from 1 to 40"),
         ({"criterion": "bic"}, "criterion must be one of mean_diameter, elbow, silhouette, gap; got 'bic'"),
         ({"criterion": "gap", "search": "binary"}, "search must be 'all', or 'binary' with"),
-        ({"tol": 1.0}, r"tol must be a number in \[0, 1\); got 1.0"),
+        ({"tol": 1.0}, r"tol must be a number in \[0, 1\), or None; got 1.0"),
         ({"n_references": 0}, "n_references must be an integer of at least 1; got 0"),
     ],
 )

@@ -55,7 +55,7 @@ def choose_n_clusters(
     criterion: str = "mean_diameter",
     *,
     estimator: Any = None,
-    tol: float = 0.05,
+    tol: float | None = None,
     search: str = "all",
     n_references: int = 10,
     random_state: Any = None,
@@ -70,22 +70,26 @@ def choose_n_clusters(
     ks : iterable of int, default=range(1, 11)
         The numbers of clusters to try.
     criterion : {"mean_diameter", "elbow", "silhouette", "gap"}, default="mean_diameter"
-        "mean_diameter" is the texts' rule: the smallest k after which the mean diameter of the clusters (the
-        largest distance in each) falls by no more than `tol` times its value at the smallest k. "elbow": the k
-        where the curve of W is farthest below the straight line between its ends. "silhouette": the k with the
-        largest mean silhouette. "gap": the smallest k with gap(k) >= gap(k') - s(k'), where k' is the next one, gap
-        is the mean of log W over uniform rows in the same box less log W of X, and s its standard error.
+        "mean_diameter" is the texts' rule: the k beyond which the mean diameter of the clusters (the largest
+        distance in each) hardly changes. "elbow": the same of W. For both, k is the number whose relative decrease
+        (from k - 1 to k clusters) exceeds the largest one beyond k by the most. The number before the first of `ks`
+        and the one after the last are tried, too; more than n_samples / 2 clusters are never chosen.
+        "silhouette": the k with the largest mean silhouette. "gap": the smallest k with gap(k) >= gap(k') - s(k'),
+        where k' is the next one, gap is the mean of log W over uniform rows in the same box less log W of X, and s
+        its standard error.
     estimator : clusterer, optional
         One with the parameter `n_clusters`; by default `KMeans` with 10 starts.
-    tol : float, default=0.05
-        The fall that counts as none, for "mean_diameter".
+    tol : float, optional
+        For "mean_diameter" and "elbow", the excess that counts as none, by default 0.2: where none is larger,
+        the smallest of `ks` is chosen. With `search="binary"`, the relative decrease from k to k + 1 that counts
+        as none, by default 0.3.
     search : {"all", "binary"}, default="all"
-        Try all of `ks`, or, for "mean_diameter", look for the k by halving, which takes the falls to become
-        smaller and smaller.
+        Try all of `ks`, or, for "mean_diameter", look by halving for the smallest k with no decrease beyond it,
+        which is faster, and right where the relative decreases become smaller and smaller.
     n_references : int, default=10
         Tables of uniform rows, for "gap".
     random_state : int, optional
-        Decides what is drawn, and the default estimator.
+        Seed of the random number generator, and of the default estimator.
     n_jobs : int, optional
         Threads to use, by default all cores; the result does not depend on it.
 
@@ -110,14 +114,17 @@ def choose_n_clusters(
     curve = _Curve(times_power(X, -exponent), estimator, criterion, all_cores(n_jobs))
     errors = None
     if search == "binary":
-        values, chosen = _by_halving(curve, numbers, tol)
+        values, chosen = _by_halving(curve, numbers, 0.3 if tol is None else tol)
     elif criterion == "gap":
         values, errors = _gaps(curve, numbers, n_references, rng)
         enough = values[:-1] >= values[1:] - errors[1:]
         chosen = int(np.argmax(enough)) if enough.any() else len(numbers) - 1
     else:
         values = np.array([curve(k) for k in numbers])
-        chosen = _chosen(values, numbers, criterion, tol)
+        if criterion == "silhouette":
+            chosen = int(np.argmax(values))
+        else:
+            chosen = _knee(curve, numbers, values, 0.2 if tol is None else tol)
     degree = {"mean_diameter": 1, "elbow": 2}.get(criterion, 0)
     return NClustersChoice(
         int(numbers[chosen]), criterion, np.array(numbers), times_power(values, degree * exponent), errors
@@ -140,7 +147,7 @@ def _checked_numbers(ks: Iterable[int], n: int, criterion: str) -> list[int]:
     return [int(k) for k in numbers]
 
 
-def _check_choices(criterion: str, search: str, tol: float, n_references: int) -> None:
+def _check_choices(criterion: str, search: str, tol: float | None, n_references: int) -> None:
     if criterion not in CRITERIA:
         raise ValueError(
             f"choose_n_clusters: criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}."
@@ -150,8 +157,8 @@ def _check_choices(criterion: str, search: str, tol: float, n_references: int) -
             "choose_n_clusters: search must be 'all', or 'binary' with criterion='mean_diameter'; got "
             f"{search!r} with {criterion!r}."
         )
-    if not isinstance(tol, int | float) or not 0 <= tol < 1:
-        raise ValueError(f"choose_n_clusters: tol must be a number in [0, 1); got {tol!r}.")
+    if tol is not None and (not isinstance(tol, int | float) or not 0 <= tol < 1):
+        raise ValueError(f"choose_n_clusters: tol must be a number in [0, 1), or None; got {tol!r}.")
     if not isinstance(n_references, int | np.integer) or n_references < 1:
         raise ValueError(
             f"choose_n_clusters: n_references must be an integer of at least 1; got {n_references!r}."
@@ -184,23 +191,28 @@ class _Curve:
         return within_cluster_scatter(X.toarray() if sparse.issparse(X) else X, labels)
 
 
-def _chosen(values: np.ndarray, numbers: list[int], criterion: str, tol: float) -> int:
-    """The place of the chosen number of clusters."""
-    if criterion == "silhouette":
-        return int(np.argmax(values))
-    if criterion == "mean_diameter":
-        small = values[:-1] - values[1:] <= tol * values[0]
-        return int(np.argmax(small)) if small.any() else len(values) - 1
-    fall = values[0] - values[-1]
-    if len(values) < 3 or not fall > 0:
-        return 0
-    # both axes from 0 to 1: the line between the ends falls from 1 to 0
-    across = (np.array(numbers) - numbers[0]) / (numbers[-1] - numbers[0])
-    return int(np.argmax(1 - across - (values - values[-1]) / fall))
+def _knee(curve: _Curve, numbers: list[int], values: np.ndarray, tol: float) -> int:
+    """The place whose relative decrease exceeds the largest one beyond it by the most; 0 where by no more than tol.
+
+    A decrease is that of one more cluster. The first and the last number can only stand out beside another one.
+    Clusters of fewer than two rows on average are left out, and so is a later decrease to 0: it comes from rows
+    that are few, or equal.
+    """
+    n, known = curve.X.shape[0], dict(zip(numbers, values))
+    candidates = [k for k in numbers if k <= n // 2] or numbers[:1]
+    low, high = candidates[0], candidates[-1]
+    beyond = next((k for k in numbers if k > high), high + 1)
+    at = np.array([max(low - 1, 1), *candidates, min(beyond, n)])
+    near = np.array([known[k] if k in known else curve(k) for k in at.tolist()])
+    kept = np.divide(near[1:], near[:-1], out=np.ones(len(near) - 1), where=near[:-1] > 0)
+    falls = 1 - kept ** (1 / np.maximum(np.diff(at), 1))
+    beyond_each = np.where(near[2:] > 0, falls[1:], 0.0)
+    excess = falls[:-1] - np.maximum.accumulate(beyond_each[::-1])[::-1]
+    return int(np.argmax(excess)) if excess.max() > tol else 0
 
 
 def _by_halving(curve: _Curve, numbers: list[int], tol: float) -> tuple[np.ndarray, int]:
-    """Binary search for the first place after which the curve falls by no more than tol times its first value."""
+    """Binary search for the first place after which the curve falls by no more than tol times its value."""
     values = np.full(len(numbers), np.nan)
 
     def value(at: int) -> float:
@@ -211,7 +223,7 @@ def _by_halving(curve: _Curve, numbers: list[int], tol: float) -> tuple[np.ndarr
     low, high = 0, len(numbers) - 1
     while low < high:
         middle = (low + high) // 2
-        if value(middle) - value(middle + 1) <= tol * value(0):
+        if value(middle) - value(middle + 1) <= tol * value(middle):
             high = middle
         else:
             low = middle + 1

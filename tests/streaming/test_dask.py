@@ -1,8 +1,12 @@
 """Fits on a real Dask cluster on loopback: the same bits on 1, 2 and 4 workers, whatever happens to workers."""
 
+import asyncio
+import contextlib
 import copy
+import multiprocessing
 import os
 import signal
+import threading
 import time
 
 import dask
@@ -38,49 +42,95 @@ from tercet.tree._engine import binned_pages, histogram_growth
 from tests.streaming.conftest import write_parts
 from tests.streaming.test_same_bits import assert_equal_items, assert_same
 
-MODELS = [(LinearRegression(), "number"), (LogisticRegression(), "two"), (GaussianNB(), "three")]
+UNFINISHED = pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*Maximum number of iterations")
+MODELS = [(LinearRegression(), "number"), (LogisticRegression(max_iter=3), "two"), (GaussianNB(), "three")]
+
+LIMIT = 300  # seconds, for what takes some: a worker that never comes back must not hold the suite
+lost: list[str] = []  # what did not end in time: the tests after it fail at once
+# What a worker imports before it comes to Tercet, which every worker imports itself.
+LIBRARIES = ["distributed.nanny", "numba", "pandas", "pyarrow.dataset", "scipy.stats", "sklearn.ensemble"]
 
 
-def local_cluster(n_workers):
-    return LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address="127.0.0.1:0",
-        memory_limit=0,
-    )
+@contextlib.contextmanager
+def local_cluster():
+    """A cluster that has no workers yet; they are forked from a process that has imported the libraries."""
+    # A worker that was killed has as long to come back as any to start: 15 s are too few on a busy machine.
+    settings = {"distributed.deploy.lost-worker-timeout": f"{LIMIT} s"}
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        multiprocessing.get_context("forkserver").set_forkserver_preload(LIBRARIES)
+        multiprocessing.forkserver.ensure_running()
+        settings["distributed.worker.multiprocessing-method"] = "forkserver"
+    with dask.config.set(settings):
+        cluster = LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            memory_limit=0,
+            death_timeout=LIMIT / 3,  # of a process that does not answer
+            env=dict(os.environ),  # not that of the process they are forked from
+        )
+        try:
+            yield cluster
+        finally:
+            cluster.close(timeout=LIMIT)
+
+
+def scale(cluster, workers):
+    """Wait until the cluster has as many workers as a test wants, whatever the test before has left."""
+
+    def ready():
+        there = {one.name for one in cluster.scheduler.workers.values()}
+        return there == {*cluster.worker_spec} == {*cluster.workers}
+
+    async def settled():
+        cluster.scale(workers)
+        while not ready():
+            await asyncio.sleep(0.02)
+
+    if lost:
+        pytest.fail(f"in an earlier test: {lost[0]}")
+    try:
+        cluster.sync(settled, callback_timeout=LIMIT)
+    except TimeoutError:
+        lost.append(f"the cluster has {len(cluster.scheduler.workers)} of {workers} workers after {LIMIT} s")
+        pytest.fail(lost[0])
+
+
+@contextlib.contextmanager
+def limited_client(cluster):
+    """A client that is closed after a time, so that whoever waits for its workers gets an error."""
+    # By its address: waiting for workers through the cluster overwrites its list of them, and a worker
+    # removed in that moment raises a KeyError in the cluster's own watcher (distributed 2026.8).
+    with Client(cluster.scheduler_address) as client:
+        late = threading.Event()
+        closing = threading.Timer(LIMIT, lambda: (late.set(), client.close()))
+        closing.start()
+        try:
+            yield client
+        finally:
+            closing.cancel()
+            if late.is_set():
+                lost.append(f"the workers are not done after {LIMIT} s")
+                pytest.fail(lost[0])
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    # A worker that was killed comes back when the machine has time for it; the cluster would give up after 15 s.
-    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
-    with patient, local_cluster(1) as cluster:
+    with local_cluster() as cluster:
         yield cluster
 
 
 @pytest.fixture
-def client(cluster):
-    # By its address: waiting for workers through the cluster overwrites its list of them, and a worker
-    # removed in that moment raises a KeyError in the cluster's own watcher (distributed 2026.8).
-    with Client(cluster.scheduler_address) as client:
-        yield client
+def client_of(cluster):
+    """`client_of(2)`: a client of the cluster, which has two workers then."""
+    with contextlib.ExitStack() as stack:
 
+        def connected(workers):
+            scale(cluster, workers)
+            return stack.enter_context(limited_client(cluster))
 
-@pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*Maximum number of iterations")
-@pytest.mark.parametrize("workers", [1, 2, 4])
-def test_same_bits_on_any_number_of_workers(workers, cluster, client, rows, folder, names, counts):
-    cluster.scale(workers)
-    client.wait_for_workers(workers, timeout=120)
-    for model, target in MODELS:
-        whole = clone(model).fit(rows["X"], rows[target], sample_weight=rows["weight"])
-        with tercet.engine("dask", client):
-            source = Source(folder, columns=[*names, target, "weight"])
-            assert_same(clone(model).fit(source, y=target, sample_weight="weight"), whole)
-            if target == "number":
-                assert_same(clone(model).fit(rows["X"], rows[target], sample_weight=rows["weight"]), whole)
-    if workers < 4:
-        assert_same_factors(client, counts)
+        yield connected
 
 
 FACTORS = [
@@ -92,34 +142,105 @@ FACTORS = [
         init="random",
         normalize="rescale",
         random_state=0,
-        max_iter=2,
+        max_iter=1,
     ),
     MiniBatchNMF(2, init="nndsvda", batch_size=4000, max_iter=1),
     PLSA(3, random_state=0, max_iter=3, tol=0.0),
-    PLSA(2, model="cooccurrence", beta=0.9, n_init=2, random_state=0, max_iter=2, tol=0.0),
+    PLSA(2, model="cooccurrence", beta=0.9, n_init=2, random_state=0, max_iter=1, tol=0.0),
 ]
 
 
 @pytest.fixture
 def counts(rows, tmp_path, monkeypatch):
     """A folder of counts, of which factorisations make several chunks."""
-    monkeypatch.setattr(streamed_table, "CHUNK_BYTES", 1 << 17)
-    monkeypatch.setattr(streamed_documents, "CHUNK_BYTES", 1 << 17)
+    monkeypatch.setattr(streamed_table, "CHUNK_BYTES", 1 << 18)
+    monkeypatch.setattr(streamed_documents, "CHUNK_BYTES", 1 << 18)
     return write_parts(tmp_path, {}, np.floor(np.abs(2 * rows["X"])))
 
 
-def assert_same_factors(client, folder):
+def assert_same_sums(client, rows, folder, names):
+    for model, target in MODELS:
+        whole = clone(model).fit(rows["X"], rows[target], sample_weight=rows["weight"])
+        with tercet.engine("dask", client):
+            source = Source(folder, columns=[*names, target, "weight"])
+            assert_same(clone(model).fit(source, y=target, sample_weight="weight"), whole)
+            if target == "number":
+                assert_same(clone(model).fit(rows["X"], rows[target], sample_weight=rows["weight"]), whole)
+
+
+def assert_same_factors(client, folder, models):
     """What has numbers of every row that passes change has the bits of a streamed fit on threads."""
-    for model in FACTORS:
+    for model in models:
         with tercet.engine("stream"):
             here = clone(model).fit(Source(folder))
         with tercet.engine("dask", client):
             assert_same(clone(model).fit(Source(folder)), here)
 
 
+@pytest.fixture
+def small_pages(monkeypatch):
+    """Twelve pages, results of neighbours that are combined on workers, and nodes too large to be collected."""
+    monkeypatch.setattr(binned_pages, "STRIP_ROWS", 1 << 10)
+    monkeypatch.setattr(binned_pages, "PAGE_BYTES", 1 << 14)
+    monkeypatch.setattr(histogram_growth, "SUBTREE_ROWS", 2000)
+    monkeypatch.setattr(dask_engine, "GROUP", 2)
+
+
+BOOSTING = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=5, random_state=0)
+CATEGORIES = {"early_stopping": False, "max_iter": 1, "max_leaf_nodes": 3, "categorical_features": ["count"]}
+POISSON = HistGradientBoostingRegressor(loss="poisson", max_iter=1, max_leaf_nodes=3, random_state=0)
+TREES = [
+    (BOOSTING, "two", "weight"),
+    (clone(BOOSTING).set_params(**CATEGORIES), "three", None),
+    (POISSON, "count", None),
+    (clone(POISSON).set_params(loss="squared_error"), "number", "weight"),
+    (DecisionTreeClassifier(max_depth=3, max_features=5, random_state=0), "three", "weight"),
+    (RandomForestRegressor(1, max_depth=3, random_state=0), "number", None),
+]
+
+
+def learned_from(folder, names, model, target, weight):
+    coded = getattr(model, "categorical_features", None)
+    others = {target, weight, *(coded if isinstance(coded, list) else [])} - {None}
+    return clone(model).fit(Source(folder, columns=[*names, *sorted(others)]), y=target, sample_weight=weight)
+
+
+def assert_same_grown(model, expected):
+    if isinstance(model, RandomForestRegressor):
+        assert_equal_items([one.tree_ for one in model], [one.tree_ for one in expected], "trees")
+    else:
+        assert_same(model, expected)
+        if hasattr(model, "tree_"):
+            assert_equal_items([model.tree_], [expected.tree_], "tree")
+
+
+def assert_same_trees(client, folder, names, cases):
+    for model, target, weight in cases:
+        given = folder, names, model, target, weight
+        with tercet.engine("stream"):
+            expected = learned_from(*given)
+        with tercet.engine("dask", client):
+            assert_same_grown(learned_from(*given), expected)
+
+
+# Tests come in the order of the workers that they take: few are started, none is stopped.
+
+
+@UNFINISHED
+@pytest.mark.parametrize("workers", [1, 2])
+def test_same_bits_on_any_number_of_workers(workers, client_of, small_pages, rows, folder, names, counts):
+    """One worker has blocks of two chunks, two have blocks of one."""
+    client = client_of(workers)
+    assert_same_sums(client, rows, folder, names)
+    assert_same_factors(client, counts, FACTORS if workers == 2 else FACTORS[::3])
+    if workers == 1:
+        assert_same_trees(client, folder, names, TREES[:1])
+
+
 @pytest.mark.filterwarnings("ignore:.*did not converge")
-def test_same_bits_of_what_learns_in_several_passes(client, rows, folder, names, monkeypatch):
+def test_same_bits_of_what_learns_in_several_passes(client_of, rows, folder, names, monkeypatch):
     """Statistics that are combined in another way than by a sum, EM, and labelled sequences."""
+    client = client_of(2)
     four, source = np.floor(rows["X"][:, :4]), Source(folder, columns=names)
     mixture = GaussianMixture(2, max_iter=2, tol=0.0, random_state=0, init_params="random_from_data")
     lengths, label = np.full(600, 20), np.floor(rows["number"]).clip(-1, 1)
@@ -141,78 +262,32 @@ def test_same_bits_of_what_learns_in_several_passes(client, rows, folder, names,
     assert_same(labelled, CRF(max_iterations=2).fit(frame, label, lengths=lengths))
 
 
-def test_what_changes_numbers_of_rows_stays_here(client, rows, folder, names):
+def test_what_changes_numbers_of_rows_stays_here(client_of, rows, folder, names):
     """Trees of arrays in memory are grown here, where all of them are."""
-    with tercet.engine("dask", client):
+    with tercet.engine("dask", client_of(2)):
         grown = DecisionTreeClassifier(max_depth=2).fit(rows["X"], rows["two"])
     assert_same(grown, DecisionTreeClassifier(max_depth=2).fit(rows["X"], rows["two"]))
 
 
-@pytest.fixture
-def small_pages(monkeypatch):
-    """Twelve pages, results of neighbours that are combined on workers, and nodes too large to be collected."""
-    monkeypatch.setattr(binned_pages, "STRIP_ROWS", 1 << 10)
-    monkeypatch.setattr(binned_pages, "PAGE_BYTES", 1 << 14)
-    monkeypatch.setattr(histogram_growth, "SUBTREE_ROWS", 2000)
-    monkeypatch.setattr(dask_engine, "GROUP", 2)
-
-
-def learned_from(folder, names, model, target, weight):
-    coded = getattr(model, "categorical_features", None)
-    others = {target, weight, *(coded if isinstance(coded, list) else [])} - {None}
-    return clone(model).fit(Source(folder, columns=[*names, *sorted(others)]), y=target, sample_weight=weight)
-
-
-def assert_same_trees(model, expected):
-    if isinstance(model, RandomForestRegressor):
-        assert_equal_items([one.tree_ for one in model], [one.tree_ for one in expected], "trees")
-    else:
-        assert_same(model, expected)
-        if hasattr(model, "tree_"):
-            assert_equal_items([model.tree_], [expected.tree_], "tree")
-
-
-BOOSTING = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=5, random_state=0)
-CATEGORIES = {"early_stopping": False, "max_iter": 1, "categorical_features": ["count"]}
-POISSON = HistGradientBoostingRegressor(loss="poisson", max_iter=1, max_leaf_nodes=5, random_state=0)
-TREES = [
-    (BOOSTING, "two", "weight"),
-    (clone(BOOSTING).set_params(**CATEGORIES), "three", None),
-    (POISSON, "count", None),
-    (clone(POISSON).set_params(loss="squared_error"), "number", "weight"),
-    (DecisionTreeClassifier(max_depth=3, max_features=5, random_state=0), "three", "weight"),
-    (RandomForestRegressor(1, max_depth=3, random_state=0), "number", None),
-]
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_trees_have_the_bits_of_threads(workers, cluster, client, small_pages, folder, names):
+def test_trees_have_the_bits_of_threads(client_of, small_pages, folder, names):
     """Binned rows, their scores and nodes lie on the workers; those held out do, too."""
-    cluster.scale(workers)
-    client.wait_for_workers(workers, timeout=120)
-    for model, target, weight in TREES if workers == 2 else TREES[:1]:
-        given = folder, names, model, target, weight
-        with tercet.engine("stream"):
-            expected = learned_from(*given)
-        with tercet.engine("dask", client):
-            assert_same_trees(learned_from(*given), expected)
+    assert_same_trees(client_of(2), folder, names, TREES)
 
 
-def test_more_rounds_of_rows_that_are_sent(client, small_pages, rows, folder, names):
+def test_more_rounds_of_rows_that_are_sent(client_of, small_pages, rows, folder, names):
     """Targets in memory: workers cannot read the pages themselves. The scores are those of the rounds before."""
     model, source = clone(POISSON).set_params(warm_start=True), Source(folder, columns=names)
     with tercet.engine("stream"):
         first = clone(model).fit(source, y=rows["count"])
         expected = copy.deepcopy(first).set_params(max_iter=2).fit(source, y=rows["count"])
-    with tercet.engine("dask", client):
+    with tercet.engine("dask", client_of(2)):
         assert_same(first.set_params(max_iter=2).fit(source, y=rows["count"]), expected)
     assert len(expected.trees_) == 2
 
 
-def test_boosting_goes_on_when_a_worker_is_lost(cluster, client, small_pages, folder, names, monkeypatch):
+def test_boosting_goes_on_when_a_worker_is_lost(client_of, small_pages, folder, names, monkeypatch):
     """Its pages are read again: scores come from the trees so far, nodes from the splits of the present one."""
-    cluster.scale(2)
-    client.wait_for_workers(2, timeout=120)
+    client = client_of(2)
     given = folder, names, BOOSTING, "two", "weight"
     with tercet.engine("stream"):
         expected = learned_from(*given)
@@ -250,14 +325,13 @@ def sums_of_a_slow_worker(chunk, slow):
 
 
 @pytest.mark.parametrize("where", ["read there", "sent"])
-def test_a_lost_worker_is_made_up_for(where, client, rows, folder, names, tmp_path):
-    client.wait_for_workers(2, timeout=120)
+def test_a_lost_worker_is_made_up_for(where, client_of, rows, folder, names, tmp_path):
     if where == "sent":
         X = MemoryStream("test", X=rows["X"]).array("X")
     else:
         X = source_rows(folder, names)
     chunks, expected = Chunks(X), total(sums, Chunks(rows["X"]))
-    with using(DaskEngine(client)):
+    with using(DaskEngine(client_of(2))):
         np.testing.assert_array_equal(total(sums, chunks), expected)
         np.testing.assert_array_equal(
             total(sums_of_a_worker_that_dies, chunks, str(tmp_path / "mark")), expected
@@ -265,11 +339,11 @@ def test_a_lost_worker_is_made_up_for(where, client, rows, folder, names, tmp_pa
         np.testing.assert_array_equal(total(sums, chunks), expected)
 
 
-@pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*Maximum number of iterations")
+@UNFINISHED
 @pytest.mark.parametrize(("model", "kept"), [(FACTORS[0], "log"), (FACTORS[3], "saved")], ids=["NMF", "PLSA"])
-def test_factors_of_a_lost_worker_are_computed_again(model, kept, client, rows, counts, monkeypatch):
+def test_factors_of_a_lost_worker_are_computed_again(model, kept, client_of, rows, counts, monkeypatch):
     """A worker is killed after the second pass: W and P(z|d) of its rows come from the passes made so far."""
-    client.wait_for_workers(2, timeout=120)
+    client = client_of(2)
     X = np.floor(np.abs(2 * rows["X"]))
     with tercet.engine("stream"):
         expected = clone(model).fit(Source(counts) if kept == "log" else Source(X))
@@ -294,11 +368,11 @@ def test_factors_of_a_lost_worker_are_computed_again(model, kept, client, rows, 
     assert (0, True) in found if kept == "saved" else any(passes >= 2 for passes, _ in found)
 
 
-@pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*Maximum number of iterations")
-def test_factors_of_arrays_in_memory_come_back(client, rows, counts):
+@UNFINISHED
+def test_factors_of_arrays_in_memory_come_back(client_of, rows, counts):
     """A fit of arrays has W and P(z|d) of all rows, wherever they were computed."""
     X = np.floor(np.abs(2 * rows["X"]))
-    with tercet.engine("dask", client):
+    with tercet.engine("dask", client_of(2)):
         found = clone(FACTORS[0]).fit_transform(X)
         topics = clone(FACTORS[3]).fit(X, sample_weight=rows["weight"])
         few = clone(FACTORS[2]).fit_transform(X)
@@ -317,8 +391,8 @@ def source_rows(folder, names):
     return Stream(source, source.features(), (), None, SourceChecks("test")).array("X")
 
 
-def test_a_slow_worker_changes_nothing(client, rows):
-    client.wait_for_workers(2, timeout=120)
+def test_a_slow_worker_changes_nothing(client_of, rows):
+    client = client_of(2)
     slow = min(client.scheduler_info(n_workers=-1)["workers"])
     chunks = Chunks(MemoryStream("test", X=rows["X"]).array("X"))
     with using(DaskEngine(client)):
@@ -336,10 +410,10 @@ def interrupted(run):
     raise KeyboardInterrupt
 
 
-def test_an_interrupt_cancels_the_pass(client, rows, monkeypatch):
+def test_an_interrupt_cancels_the_pass(client_of, rows, monkeypatch):
     """Ctrl-C while the pass waits for its results ends it, and the engine goes on working."""
     chunks = Chunks(MemoryStream("test", X=rows["X"]).array("X"))
-    with using(DaskEngine(client)):
+    with using(DaskEngine(client_of(2))):
         expected = total(sums, chunks)
         with monkeypatch.context() as patch:
             patch.setattr(dask_engine._Run, "_next", interrupted)
@@ -352,9 +426,9 @@ def fails(chunk):
     raise ZeroDivisionError("in a chunk")
 
 
-def test_errors_come_back_as_they_are(client, rows):
+def test_errors_come_back_as_they_are(client_of, rows):
     chunks = Chunks(MemoryStream("test", X=rows["X"]).array("X"))
-    with using(DaskEngine(client)), pytest.raises(ZeroDivisionError, match="in a chunk"):
+    with using(DaskEngine(client_of(2))), pytest.raises(ZeroDivisionError, match="in a chunk"):
         total(fails, chunks)
     with (
         pytest.raises(TypeError, match=r"takes a dask\.distributed\.Client"),
@@ -368,13 +442,16 @@ def test_errors_come_back_as_they_are(client, rows):
 def test_a_scheduler_that_goes_away(rows, monkeypatch):
     """A clear error within seconds, and the model of the last pass."""
     report, began = Steps.report, []
-    with local_cluster(1) as own, Client(own) as client:
+    with contextlib.ExitStack() as afterwards, local_cluster() as own, limited_client(own) as client:
+        scale(own, 1)
 
         def going_away(loop, /, *state, **measures):
             report(loop, *state, **measures)
             if loop.count == 3 and not began:
                 began.append(time.monotonic())
                 own.sync(own.scheduler.close)
+                # The cluster looks for its scheduler, too, when it is closed: not for 30 s.
+                afterwards.enter_context(dask.config.set({"distributed.comm.timeouts.connect": "1 s"}))
 
         monkeypatch.setattr(Steps, "report", going_away)
         monkeypatch.setattr(dask_engine, "PATIENCE", 1.0)
@@ -385,3 +462,8 @@ def test_a_scheduler_that_goes_away(rows, monkeypatch):
     assert model.coef_.shape == (1, 20)
     assert len(model.history_["fun"]) == 3
     assert model.predict(rows["X"][:5]).shape == (5,)
+
+
+@UNFINISHED
+def test_same_bits_on_four_workers(client_of, rows, folder, names):
+    assert_same_sums(client_of(4), rows, folder, names)

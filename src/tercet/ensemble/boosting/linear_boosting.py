@@ -122,8 +122,8 @@ class BaseLinearBoosting:
 
 @kernel
 def sweep_columns(design, mean, order, g, h, w, l1, l2, rate, dw, dF):
-    """One coordinate step for each column in `order`, less its mean. Changes of the weights w go to dw, those of the
-    scores to dF; a number is returned that is added to all of them."""
+    """One coordinate step for each column in `order`, less its mean. Changes of the weights w go to dw, those of
+    the scores to dF; a number is returned that is added to all of them."""
     shift, slope, mass = 0.0, 0.0, 0.0
     for i in range(g.size):
         slope += g[i] + h[i] * dF[i]

@@ -7,6 +7,7 @@ classifier the indices into `classes_`), sample_weight an array or None.
 
 from __future__ import annotations
 
+import functools
 import numbers
 from typing import Any, ClassVar, Self
 
@@ -88,6 +89,12 @@ class Estimator(FittedAttributes, PublicPickle, Iterative, BaseEstimator):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         stream_predictions(cls)
+
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls) -> list[str]:
+        """The names of the parameters. Every `clone` asks for them, an ensemble's fit hundreds of times."""
+        return super()._get_param_names()
 
     @with_callbacks
     def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:

@@ -6,8 +6,10 @@ import warnings
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 import tercet
+from tercet.ensemble import AdaBoostClassifier, GradientBoostingClassifier
 
 CARDS = [card for card in tercet.methods() if card.kind == "estimator"]
 # A search need not be wide to be tested, nor a path long, nor an ensemble large.
@@ -16,8 +18,8 @@ NARROW = {
     "AdaBoostRegressor": {"n_estimators": 3},
     "BaggingClassifier": {"n_estimators": 2},
     "BaggingRegressor": {"n_estimators": 2},
-    "BalanceCascadeClassifier": {"n_estimators": 3},
-    "EasyEnsembleClassifier": {"n_estimators": 3},
+    "BalanceCascadeClassifier": {"n_estimators": 3, "estimator": AdaBoostClassifier(n_estimators=3)},
+    "EasyEnsembleClassifier": {"n_estimators": 3, "estimator": AdaBoostClassifier(n_estimators=3)},
     "ElasticNetCV": {"alphas": 10, "cv": 3},
     "ExtraTreesClassifier": {"n_estimators": 3},
     "ExtraTreesRegressor": {"n_estimators": 3},
@@ -37,6 +39,7 @@ NARROW = {
     "LassoCV": {"alphas": 10, "cv": 3},
     "LogisticRegressionCV": {"Cs": 3, "cv": 3},
     "MDS": {"init": "random"},  # its default warns, as with the peer
+    "MiniBatchNMF": {"max_iter": 20},
     "NegativeCorrelationRegressor": {"n_estimators": 2, "max_iter": 100},
     "OrdinalEncoder": {"handle_unknown": "use_encoded_value", "unknown_value": -1},  # its default is an error
     "OutputPerturbationClassifier": {"n_estimators": 5},
@@ -44,7 +47,10 @@ NARROW = {
     "RandomForestRegressor": {"n_estimators": 3},
     "RandomTreesEmbedding": {"n_estimators": 3},
     "StabilitySelection": {"n_resamples": 3},
+    "StackingClassifier": {"cv": 2},
+    "StackingRegressor": {"cv": 2},
     "TSNE": {"perplexity": 5.0, "max_iter": 20, "learning_rate": 10.0},  # 30 is more than the rows of a test
+    "TreeLeafEncoder": {"estimator": GradientBoostingClassifier(n_estimators=3)},
     "SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 3},
 }
 
@@ -70,7 +76,7 @@ def make(card, **parameters):
 
     kind = card.load()
     names = inspect.signature(kind).parameters
-    parameters = {**NARROW.get(card.name, {}), **parameters}
+    parameters = {**clone(NARROW.get(card.name, {}), safe=False), **parameters}
     # (the default of SelfTrainingClassifier is None, and none to learn with, as the peer's)
     required = inspect.Parameter.empty if card.name != "SelfTrainingClassifier" else None
     if "estimator" in names and names["estimator"].default is required:

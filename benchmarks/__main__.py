@@ -18,11 +18,9 @@ from benchmarks import (
     command,
     crf,
     decomposition,
-    defaults,
     ensemble,
     explain,
     feature,
-    first,
     graph,
     graphical,
     lda_gibbs,
@@ -92,8 +90,12 @@ ROWS: dict[str, Row | Report] = {
 def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["defaults"]:
+        from benchmarks import defaults
+
         return defaults.main(given[1:])
     if given[:1] == ["first"]:
+        from benchmarks import first
+
         return first.main(given[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Ours and the peers by turns.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help="rows to run; all of them when none is named")

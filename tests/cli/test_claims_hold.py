@@ -25,7 +25,7 @@ def fewer_bootstrap_samples(monkeypatch):
 )
 def test_equal_methods_are_seldom_called_worse(scenario, units, methods, rounds):
     rng = np.random.default_rng(units + methods + rounds)
-    shares = SCENARIOS[scenario].false_alarms(rng, units, methods, rounds, times=200)
+    shares = SCENARIOS[scenario].false_alarms(rng, units, methods, rounds, times=100)
     assert shares["worse"] <= 0.07
     assert shares["better"] <= 0.07
     assert shares["difference"] >= 0.9
@@ -44,7 +44,7 @@ def test_placements_are_what_the_command_computes():
 def test_intervals_cover_the_expected_score(scenario, units, methods, rounds):
     """Of a method named beforehand, and of the best of twenty equal ones after the correction for the choice."""
     rng = np.random.default_rng(units + methods + rounds)
-    shares = SCENARIOS[scenario].coverage(rng, units, methods, rounds, times=200)
+    shares = SCENARIOS[scenario].coverage(rng, units, methods, rounds, times=150)
     assert shares["plain"] >= 0.9
     assert shares["chosen"] >= 0.9
 

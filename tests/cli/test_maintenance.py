@@ -9,12 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import tercet as library
-from tercet.cli import maintenance
+from tercet.cli import doctor, maintenance
+from tercet.cli.app import app
+from tercet.cli.errors import NOTHING_DONE, Refusal
 from tercet.cli.pack_building import TARGETS, default_target
 from tercet.cli.warm import TASKS, cards, samples, warm
-from tercet.core import kernel_pack
+from tercet.core import kernel, kernel_pack
+from tercet.core.messages import Message
 
 from .running import refused, tercet
 
@@ -102,23 +106,52 @@ def test_warm_builds_a_pack(tmp_path):
     assert len(pack.entries) > 0
 
 
-def test_packs_are_refused():
-    assert "choose one" in refused(tercet("warm", "--native", "--pack"), 2)
-    assert "go with --pack" in refused(tercet("warm", "--target", "x86-64-v3"), 2)
-    assert "'z80' is unknown" in refused(tercet("warm", "--pack", "--target", "z80"), 2)
-    assert "NUMBA_OPT is set" in refused(tercet("warm", "--pack", NUMBA_OPT="1"), 5)
+def test_packs_are_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(kernel, "JIT", True)
+    with pytest.raises(Refusal, match="choose one"):
+        maintenance.warm(native=True, pack=True)
+    with pytest.raises(Refusal, match="go with --pack"):
+        maintenance.warm(target="x86-64-v3")
+    with pytest.raises(Refusal, match="'z80' is unknown"):
+        maintenance.warm(pack=True, target="z80")
+    monkeypatch.setattr("numba.config.OPT", 1)  # as NUMBA_OPT=1 does
+    with pytest.raises(Refusal, match="NUMBA_OPT is set") as refusal:
+        maintenance.warm(pack=True, folder=tmp_path)
+    assert refusal.value.code == NOTHING_DONE
 
 
-def test_doctor_tells_where_kernels_come_from():
-    answer = tercet("doctor", TERCET_JIT="0")
-    assert answer.stdout == "kernels run as plain Python: TERCET_JIT=0 is set\n"
-    answer = tercet("doctor", TERCET_JIT="1", TERCET_KERNELS="off")
-    assert "not used: TERCET_KERNELS=off is set" in answer.stdout
-    answer = tercet("doctor", "--lang", "zh", TERCET_JIT="1", NUMBA_OPT="1")
-    assert "未使用：已设置 NUMBA_OPT" in answer.stdout
-    found = json.loads(tercet("doctor", "--json", TERCET_JIT="1", NUMBA_OPT="1").stdout)
+def test_options_of_warm(monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr(maintenance, "warm", lambda **given: calls.append(given) or 0)
+    runner = CliRunner()
+    assert runner.invoke(app, ["warm", "--native"]).exit_code == 0
+    words = ["warm", "--pack", str(tmp_path), "--target", "z80"]
+    assert runner.invoke(app, words).exit_code == 0
+    nothing = {"native": False, "pack": False, "folder": None, "target": None}
+    assert calls == [
+        {**nothing, "native": True},
+        {**nothing, "pack": True, "folder": tmp_path, "target": "z80"},
+    ]
+
+
+def test_doctor_tells_where_kernels_come_from(monkeypatch, capsys):
+    monkeypatch.setattr(kernel, "JIT", False)
+    doctor.run(json=False)
+    assert capsys.readouterr().out == "kernels run as plain Python: TERCET_JIT=0 is set\n"
+    monkeypatch.setattr(kernel, "JIT", True)
+    monkeypatch.setattr(kernel, "KERNELS", "off")
+    doctor.run(json=False)
+    assert "not used: TERCET_KERNELS=off is set" in capsys.readouterr().out
+    set_by_hand = Message("{variable} is set: the compiler makes other code", variable="NUMBA_OPT")
+    monkeypatch.setattr(kernel, "KERNELS", "pack")
+    monkeypatch.setattr(kernel_pack, "installed", lambda: (None, [set_by_hand]))
+    doctor.run(json=True)
+    found = json.loads(capsys.readouterr().out)
     assert found["pack"] is None
     assert found["reasons"] == ["NUMBA_OPT is set: the compiler makes other code"]
+    # Once with the variables, in a process of its own.
+    answer = tercet("doctor", "--lang", "zh", TERCET_JIT="1", NUMBA_OPT="1")
+    assert "未使用：已设置 NUMBA_OPT" in answer.stdout
 
 
 def test_every_estimator_is_warmed():
@@ -152,7 +185,7 @@ def test_bench_lists_and_refuses():
 
 
 def test_bench_outside_of_a_checkout(tmp_path):
-    shutil.copytree(SOURCE, tmp_path / "site" / "tercet", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(SOURCE, tmp_path / "site" / "tercet")  # with the bytecode, which need not be made again
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     line = refused(tercet("bench", "--list", cwd=elsewhere, PYTHONPATH=str(tmp_path / "site")), 5)

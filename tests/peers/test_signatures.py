@@ -92,6 +92,14 @@ DEPRECATED = {
     "init": "random",
     "dissimilarity": "euclidean",
 }
+# Fewer fits than the defaults ask for: the shapes and warnings are compared at the same settings.
+FEW = {
+    "DictionaryLearning": {"max_iter": 3},
+    "LogisticRegressionCV": {"Cs": 2, "cv": 2},
+    "MiniBatchDictionaryLearning": {"max_iter": 3},
+    "StackingClassifier": {"cv": 2},
+    "TSNE": {"max_iter": 250},
+}
 
 
 def shared(kind):
@@ -216,7 +224,7 @@ def fitted(kind, name, **options):
         return None, []
     # boosting may end early, by chance: not with this seed
     seed = {"random_state": 1} if "random_state" in model.get_params(deep=False) else {}
-    model.set_params(**{**seed, **options})
+    model.set_params(**{**seed, **FEW.get(name, {}), **options})
     X, *y = data_for(name)
     if y and is_classifier(model):
         y = [np.repeat([0, 1, 2], 20)]

@@ -1,6 +1,6 @@
 """Every model has its own picture, and the picture has the model's numbers."""
 
-import subprocess
+import importlib
 import sys
 import warnings
 from types import SimpleNamespace
@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import tercet.plot
 from tercet.cluster import DBSCAN, HDBSCAN, OPTICS, AgglomerativeClustering, DivisiveClustering
 from tercet.datasets import two_moons
 from tercet.discriminant_analysis import QuadraticDiscriminantAnalysis
@@ -40,6 +41,7 @@ from tercet.plot import (
     to_svg,
 )
 from tercet.plot.models import _pictures, picture
+from tercet.tree import DecisionTreeClassifier
 from tests.conformance.population import CARDS, data, make
 from tests.plot.words import ticks
 
@@ -115,19 +117,31 @@ def test_every_model_has_a_picture(card):
     assert to_svg(ax).startswith("<svg")
 
 
+@pytest.fixture
+def not_imported():
+    """The package as it is before anything of it is used."""
+
+    def ours():
+        return {name for name in sys.modules if name == "tercet.plot" or name.startswith("tercet.plot.")}
+
+    loaded = {name: sys.modules.pop(name) for name in ours()}
+    yield
+    for name in ours():
+        del sys.modules[name]
+    sys.modules.update(loaded)
+    tercet.plot = loaded["tercet.plot"]
+
+
 @pytest.mark.parametrize("first", ["plot_model", "plot_tree"])
-def test_pictures_of_other_modules_are_there_from_the_start(first):
+def test_pictures_of_other_modules_are_there_from_the_start(first, not_imported):
     """The package is lazy: whatever is used first, a tree is drawn as a tree, and a newcomer comes first."""
-    code = f"""if True:
-        from types import SimpleNamespace
-        from tercet.plot import {first}, picture, plot_model
-        from tercet.tree import DecisionTreeClassifier
-        picture("mine_")(lambda model, feature_names, labels, ax: "mine")
-        model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
-        print(plot_model(model) is not None, plot_model(SimpleNamespace(mine_=1, coef_=[1.0], tree_=1)))
-    """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == "True mine\n"
+    plot = importlib.import_module("tercet.plot")
+    assert "tercet.plot.trees" not in sys.modules
+    getattr(plot, first)
+    plot.picture("mine_")(lambda model, feature_names, labels, ax: "mine")
+    model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    assert plot.plot_model(model) is not None
+    assert plot.plot_model(SimpleNamespace(mine_=1, coef_=[1.0], tree_=1)) == "mine"
 
 
 def test_scores_of_a_selector_are_bars():

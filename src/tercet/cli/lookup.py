@@ -90,8 +90,8 @@ def find(name: str, *, estimator: bool = False) -> Card:
     cards = [card for card in methods() if card.kind == "estimator" or not estimator]
     # Of several of one name the estimator is meant.
     cards.sort(key=lambda card: card.kind != "estimator")
-    asked = name.strip().lower()
-    found = [card for card in cards if {asked, _joined(name)} & _aliases(card)]
+    asked, joined = name.strip().lower(), _joined(name)
+    found = [card for card in cards if asked in (aliases := _aliases(card)) or joined in aliases]
     if not found:
         raise _unknown(name, cards)
     if len(found) > 1:
@@ -193,8 +193,8 @@ def synonyms() -> tuple[Synonyms, ...]:
 
 def _is_name(query: str) -> bool:
     """Whether a query is the name of a method in code, or a whole Chinese name."""
-    asked = query.strip().lower()
-    return any(asked in _paths(card) or _joined(query) == _joined(card.zh) for card in methods())
+    asked, joined = query.strip().lower(), _joined(query)
+    return any(asked in _paths(card) or joined == _joined(card.zh) for card in methods())
 
 
 def _by_algorithm(query: str) -> Iterator[Match]:
@@ -240,8 +240,7 @@ def _by_chinese_word(query: str) -> Iterator[Match]:
     """Methods with a Chinese name that has the query as one of its words, or all but its ending."""
     asked = _joined(query)
     for card in methods():
-        short = {CHINESE_SUFFIX.sub("", word) for word in _chinese_words(card)}
-        if asked in _aliases(card) or asked in short:
+        if asked in _aliases(card) or asked in map(_without_suffix, _chinese_words(card)):
             yield Match(card, "word")
 
 
@@ -281,28 +280,45 @@ def _unknown(name: str, cards: list[Card], others: Iterable[str] = ()) -> Refusa
     return Refusal(tr("there is no method {name!r}; near it: {names}", name=name, names=hint), USAGE)
 
 
-def _aliases(card: Card) -> set[str]:
+def _aliases(card: Card) -> frozenset[str]:
     return _paths(card) | _chinese_words(card)
 
 
-def _paths(card: Card) -> set[str]:
-    path = f"{card.module}.{card.name}".lower().split(".")
-    return {".".join(path[k:]) for k in range(len(path))}
+def _paths(card: Card) -> frozenset[str]:
+    return _endings(f"{card.module}.{card.name}")
 
 
-def _chinese_words(card: Card) -> set[str]:
+@functools.cache
+def _endings(path: str) -> frozenset[str]:
+    """The ends of a dotted path, in lower case."""
+    parts = path.lower().split(".")
+    return frozenset(".".join(parts[k:]) for k in range(len(parts)))
+
+
+def _chinese_words(card: Card) -> frozenset[str]:
+    return _words(card.zh)
+
+
+@functools.cache
+def _words(zh: str) -> frozenset[str]:
     # A name may be two, as in "多对多, 纠错输出码", or have a remark, as in "聚合聚类（层次聚类）".
-    names = re.split(r"[,，（）]+", card.zh)
-    return {
-        _joined(word) for word in {card.zh, *names, *(word for name in names for word in name.split())}
-    } - {""}
+    names = re.split(r"[,，（）]+", zh)
+    words = {zh, *names, *(word for name in names for word in name.split())}
+    return frozenset(map(_joined, words)) - {""}
 
 
+@functools.cache
+def _without_suffix(word: str) -> str:
+    return CHINESE_SUFFIX.sub("", word)
+
+
+@functools.cache
 def _joined(text: str) -> str:
     """Without blanks, in lower case."""
     return re.sub(r"\s", "", text).lower()
 
 
+@functools.cache
 def _letters(text: str) -> str:
     """Letters and digits alone, in lower case: C4.5 is c45, Baum-Welch is baumwelch."""
     return re.sub(r"[\W_]", "", text).lower()

@@ -188,7 +188,8 @@ class Scenario:
         for seed in range(times):
             scores, rows, first = self.cross_validate(rng, units, methods, rounds)
             intervals = {
-                str(k): score_interval(scores[:, k], first[:, k], measure, design) for k in range(methods)
+                str(k): score_interval(scores[:, k], first[:, k], measure, design)
+                for k in (0, self.best(scores))
             }
             plain += intervals["0"][0] <= truth <= intervals["0"][1]
             found = expected_score(

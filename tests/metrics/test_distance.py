@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial import distance as peer
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import pairwise_distances as by_scikit_learn
 
 from tercet.metrics.distance import (
     METRICS,
@@ -140,6 +141,10 @@ def test_threads_and_types_and_functions(rows):
         (lambda: pairwise_distances([[1, 2]], [[1]]), "X has 2 features and Y 1"),
         (lambda: pairwise_distances([[1.0]], metric="euclidian"), "near it: euclidean"),
         (lambda: pairwise_distances([[np.nan]]), "X contains NaN"),
+        (
+            lambda: pairwise_distances([[1.0]], metric="hamming", S=[[1]]),
+            "S cannot be given where scikit-learn",
+        ),
         (lambda: vdm(["a", "b"], [0, 1], "a", "c"), "no row has the value 'c'"),
         (lambda: vdm(["a", "b"], [0], "a", "b"), "equally long"),
         (lambda: MinkovDM(np.inf).fit([["a"], ["b"]], [0, 1]), "p must be finite"),
@@ -257,6 +262,23 @@ def test_pairwise_distances_of_huge_and_tiny_rows(p):
 def test_metrics_of_scikit_learn_are_its_own(metric):
     X = np.random.default_rng(0).integers(0, 4, size=(8, 3)).astype(float)
     np.testing.assert_allclose(pairwise_distances(X, metric=metric), peer.cdist(X, X, metric), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("euclidean", {"squared": True}),
+        ("seuclidean", {"V": [1.0, 4.0, 9.0]}),
+        ("mahalanobis", {"VI": np.diag([1.0, 0.25, 4.0])}),
+        ("minkowski", {"p": 3, "ensure_all_finite": "allow-nan"}),
+        ("canberra", {"w": [1.0, 2.0, 0.5]}),
+        (lambda one, other, factor: factor * abs(one - other).sum(), {"factor": 2.0}),
+    ],
+)
+def test_parameters_of_scikit_learns_metrics(metric, options):
+    X = np.random.default_rng(0).integers(0, 4, size=(8, 3)).astype(float)
+    wanted = by_scikit_learn(X, metric=metric, **options)
+    np.testing.assert_allclose(pairwise_distances(X, metric=metric, **options), wanted)
 
 
 def test_missing_values_and_functions_of_sparse_rows():

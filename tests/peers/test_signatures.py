@@ -25,7 +25,6 @@ DIFFERENCES: dict[str, str] = {
         (f"{tree}.{name}()" for tree in ("BallTree", "KDTree") for name in STATISTICS),
         "a search keeps no statistics of its own work",
     ),
-    "pairwise_distances.ensure_all_finite": "missing values are for `nan_euclidean_distances`",
     "RandomTreesEmbedding.one_hot_encoder_": "the columns are those of the leaves: there is nothing to encode",
     **dict.fromkeys(
         ("TargetEncoder!random_state", "TargetEncoder!shuffle"),

@@ -60,6 +60,8 @@ def pairwise_distances(
     M: Any = None,
     P: Any = None,
     n_jobs: int | None = None,
+    ensure_all_finite: bool | str = True,
+    **kwds: Any,
 ) -> np.ndarray:
     """Distance of every row of X from every row of Y (of X itself, if there is no Y).
 
@@ -77,6 +79,10 @@ def pairwise_distances(
         Covariance or metric matrix of "mahalanobis", or P with M = PP'; without them, the covariance of all rows.
     n_jobs : int, optional
         Threads to use; the result does not depend on it.
+    ensure_all_finite : bool or "allow-nan", default=True
+        Whether all numbers must be finite; other values than True leave the distances to scikit-learn.
+    **kwds
+        Further parameters of a metric, which leave the distances to scikit-learn, too.
 
     Examples
     --------
@@ -84,10 +90,10 @@ def pairwise_distances(
     array([[0., 1., 3.],
            [7., 6., 4.]])
     """
-    if metric in OTHER_METRICS if isinstance(metric, str) else sparse.issparse(X):
-        from sklearn.metrics.pairwise import pairwise_distances as by_scikit_learn
-
-        return np.asarray(by_scikit_learn(X, Y, metric=metric, n_jobs=n_jobs))
+    other = metric in OTHER_METRICS if isinstance(metric, str) else sparse.issparse(X)
+    if other or kwds or ensure_all_finite is not True:
+        kwds |= {"n_jobs": n_jobs, "ensure_all_finite": ensure_all_finite}
+        return _by_scikit_learn(X, Y, metric, p, w, {"S": S, "M": M, "P": P}, kwds)
     X, alone = _check_rows(X, "X"), Y is None
     Z = X if alone else _check_rows(Y, "Y")
     if X.shape[1] != Z.shape[1]:
@@ -112,13 +118,7 @@ def pairwise_distances(
         return D
     if metric == "mahalanobis":
         if S is None and M is None and P is None:
-            rows = X if alone else np.vstack([X, Z])
-            S = np.atleast_2d(np.cov(rows, rowvar=False)) if len(rows) > 1 else np.zeros((X.shape[1],) * 2)
-            if np.linalg.matrix_rank(S) < len(S):
-                raise ValueError(
-                    f"the covariance of {len(rows)} rows of {len(S)} features is singular: "
-                    "give mahalanobis an S or M of its own."
-                )
+            S = _covariance(X if alone else np.vstack([X, Z]))
         L = mahalanobis_factor(X.shape[1], S, M, P)
         X, Z, metric = np.dot(X, L), np.dot(Z, L), "euclidean"
     power = METRICS[metric] or check_p(p)
@@ -131,6 +131,31 @@ def pairwise_distances(
     weight = weight.astype(dtype)
     each(_block, Chunks(X, D, rows=BLOCK), Z, power, weight, metric != "sqeuclidean", n_jobs=n_jobs)
     return times_power(D, exponent)
+
+
+def _by_scikit_learn(
+    X: Any, Y: Any, metric: Any, p: float, w: Any, matrices: dict[str, Any], options: dict[str, Any]
+) -> np.ndarray:
+    from sklearn.metrics.pairwise import pairwise_distances
+
+    if refused := [name for name, value in matrices.items() if value is not None]:
+        raise ValueError(
+            f"{' and '.join(refused)} cannot be given where scikit-learn computes the distances."
+        )
+    options |= ({"p": p} if metric == "minkowski" else {}) | ({} if w is None else {"w": w})
+    return np.asarray(pairwise_distances(X, Y, metric, **options))
+
+
+def _covariance(rows: np.ndarray) -> np.ndarray:
+    """The covariance of rows, which must not be singular."""
+    d = rows.shape[1]
+    S = np.atleast_2d(np.cov(rows, rowvar=False)) if len(rows) > 1 else np.zeros((d, d))
+    if np.linalg.matrix_rank(S) < d:
+        raise ValueError(
+            f"the covariance of {len(rows)} rows of {d} features is singular: "
+            "give mahalanobis an S or M of its own."
+        )
+    return S
 
 
 def _exponent(X: np.ndarray, Z: np.ndarray, p: float) -> int:

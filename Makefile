@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 GROUPS := conformance running command learning others doctests
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run check test $(GROUPS:%=test-%) lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog kernel-runs docs pictures warm wheels check-wheels format clean
+.PHONY: help run check test $(GROUPS:%=test-%) lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog names kernel-runs docs pictures warm wheels check-wheels format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
 	@echo "make docs       build the documentation into docs/_build/html and check its links"
 	@echo "make catalog    write the catalogue file anew from the cards"
+	@echo "make names      write anew the table of scikit-learn's names and the stubs for type checkers"
 	@echo "make kernel-runs  write anew which kernels each estimator needs (core/kernel_runs.json)"
 	@echo "make pictures   make the README's pictures anew (needs a Chromium)"
 	@echo "make wheels     the wheels of a release in dist: tercet, and tercet-kernels with the compiled kernels"
@@ -138,6 +139,9 @@ bench: $(VENV)/.test
 
 catalog: $(VENV)/.run
 	@$(BIN)/python -m tercet.core.catalog
+
+names: $(VENV)/.run
+	@$(BIN)/python -m tests.scikit_learn_names
 
 docs: $(VENV)/.test
 	@echo "==> documentation"

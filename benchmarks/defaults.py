@@ -31,7 +31,6 @@ import inspect
 import json
 import math
 import os
-import pkgutil
 import statistics
 import sys
 import tempfile
@@ -133,16 +132,12 @@ class Line:
 
 def pairs() -> list[Pair]:
     """The estimators that both libraries have, by module and name."""
-    import sklearn
+    from tercet.core.lazy import own_names, scikit_learn_table
 
-    import tercet
-
-    shared = {m.name for m in pkgutil.iter_modules(tercet.__path__)}
-    shared &= {m.name for m in pkgutil.iter_modules(sklearn.__path__) if not m.name.startswith("_")}
     found = []
-    for module in sorted(shared):
+    for module in [name for name in scikit_learn_table()["modules"] if name and "." not in name]:
         ours, theirs = (importlib.import_module(f"{library}.{module}") for library in ("tercet", "sklearn"))
-        for name in sorted(getattr(ours, "__all__", [])):
+        for name in own_names(ours.__name__):
             mine, peer = getattr(ours, name), getattr(theirs, name, None)
             if inspect.isclass(mine) and inspect.isclass(peer) and mine is not peer and hasattr(peer, "fit"):
                 found.append(Pair(module, name))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from docs.site.gallery import scripts
 from docs.site.public_names import modules
+from tercet.core.lazy import is_passed_on
 
 # Families whose guide is part of another page.
 TOGETHER = {
@@ -16,22 +17,14 @@ TOGETHER = {
     "plot": "plot",
     "export": "plot",
 }
-# Modules that repeat the names of families under the paths that scikit-learn has, or have no methods.
-NOT_FAMILIES = {
-    "core.functions",
-    "feature_extraction",
-    "feature_extraction.text",
-    "io",
-    "kernel_ridge",
-    "preprocessing",
-}
+NOT_FAMILIES = ("core.functions", "io")  # they have no methods
 SECTIONS = ("start", "guide", "migration", "developing")
 
 
 def families() -> list[str]:
-    """The folders of methods."""
+    """The folders of methods: not the modules that repeat names of them under the paths that scikit-learn has."""
     names = [module.removeprefix("tercet.") for module in modules() if module != "tercet"]
-    return [name for name in names if name not in NOT_FAMILIES and "." not in name]
+    return [name for name in names if name not in NOT_FAMILIES and "." not in name and not is_passed_on(name)]
 
 
 def missing_pages(docs: Path) -> list[str]:

@@ -11,19 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import tercet
+from tercet.core.lazy import own_names
 
 ROOT = Path(tercet.__file__).resolve().parent
-MODULES = (  # beside the packages that have a stub
-    "tercet",
-    "tercet.core.functions",
-    "tercet.feature_extraction",
-    "tercet.feature_extraction.text",
-    "tercet.io",
-    "tercet.kernel_ridge",
-    "tercet.losses",
-    "tercet.penalties",
-    "tercet.preprocessing",
-)
+# Beside the packages that have a stub.
+MODULES = ("tercet.core.functions", "tercet.io", "tercet.losses", "tercet.penalties")
 
 
 @dataclass(frozen=True)
@@ -69,26 +61,19 @@ def _has_twin(module: str, name: str) -> bool:
 
 @cache
 def modules() -> list[str]:
-    """The modules that names are imported from: the packages with a stub, and those that are listed."""
+    """The modules that names of ours are imported from: packages with a stub, and those that are listed."""
     stubs = [
         ".".join(("tercet", *file.parent.relative_to(ROOT).parts)) for file in ROOT.rglob("__init__.pyi")
     ]
-    return sorted([*stubs, *MODULES])
+    return sorted([*filter(exports, stubs), *MODULES])
 
 
 @cache
 def exports(module: str) -> tuple[str, ...]:
-    """The public names of one module, without modules inside it."""
-    there = importlib.import_module(module)
-    names = getattr(there, "__all__", None)
-    if names is None and not hasattr(there, "__path__"):  # a plain module: what it defines
-        names = [
-            name
-            for name, thing in vars(there).items()
-            if not name.startswith("_") and getattr(thing, "__module__", "") == module
-        ]
+    """The public names of one module that are ours, without modules inside it."""
+    names = own_names(module)
     return tuple(
-        name for name in names or () if not inspect.ismodule(getattr(there, name)) and name != "__version__"
+        name for name in names if not inspect.ismodule(getattr(importlib.import_module(module), name))
     )
 
 

@@ -15,7 +15,6 @@ from numpydoc.docscrape_sphinx import get_doc_object
 from sphinx.util.inspect import stringify_signature
 
 from docs.site.public_names import ROOT, Name, names, pages
-from docs.site.scikit_learn_examples import EXAMPLES
 from tercet.core.catalog import Card, methods
 
 INHERITED = ("sklearn", "builtins", "abc", "typing")  # where methods come from that every reader knows
@@ -64,14 +63,7 @@ def is_type(thing: Any) -> bool:
 
 def docstring(thing: Any) -> str:
     """The docstring of a thing; of a partial that of its function."""
-    doc = inspect.getdoc(getattr(thing, "func", thing)) or ""
-    example = EXAMPLES.get(scikit_learn_path(thing), "")
-    return f"{doc}\n\nExamples\n--------\n{example.strip()}\n" if example and ">>>" not in doc else doc
-
-
-def scikit_learn_path(thing: Any) -> str:
-    """The path that scikit-learn documents: "sklearn.metrics.d2_brier_score"."""
-    return f"{str(getattr(thing, '__module__', '')).partition('._')[0]}.{getattr(thing, '__name__', '')}"
+    return inspect.getdoc(getattr(thing, "func", thing)) or ""
 
 
 def first_line(thing: Any) -> str:
@@ -187,21 +179,11 @@ def _plain(text: str) -> str:
 
 
 def rendered(thing: Any, what: str, doc: str, module: str) -> str:
-    """A docstring as numpydoc lays it out; of scikit-learn's own, what it is and its example."""
-    if str(getattr(thing, "__module__", "")).startswith("sklearn"):
-        doc = _short(thing, doc)
+    """A docstring as numpydoc lays it out."""
     config = {"show_class_members": False, "attributes_as_param_list": True, "use_plots": False}
     laid_out = str(get_doc_object(thing, what, linked(doc, module), config=config))
     laid_out = re.sub(r":obj:`(\w+) <\.\w+>`", r"**\1**", laid_out)
     return re.sub(r"\n{3,}", "\n\n", laid_out).strip()
-
-
-def _short(thing: Any, doc: str) -> str:
-    """The first paragraph and the example of a docstring of scikit-learn, without its roles."""
-    start = doc.find("Examples\n----")
-    said = f"This is scikit-learn's own `{scikit_learn_path(thing)}`."
-    text = f"{doc.partition(chr(10) * 2)[0]}\n\n{said}\n\n{doc[start:] if start >= 0 else ''}"
-    return re.sub(r":\w+:`~?([^`<]*?)(?:\s*<[^`]*>)?`", r"`\1`", text)
 
 
 def members(kind: type) -> list[tuple[str, Any]]:

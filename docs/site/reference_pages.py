@@ -12,6 +12,7 @@ from docs.site.jobs import Job
 from docs.site.public_names import modules
 from docs.site.run_blocks import blocks_of
 from docs.site.words import zh
+from tercet.core.lazy import scikit_learn_table
 
 Reference = Mapping[str, Mapping[str, Any]]
 
@@ -69,7 +70,15 @@ def module_index(module: str, about: Mapping[str, Any]) -> str:
     chinese = zh(module.removeprefix("tercet."))
     title = module if chinese == module.removeprefix("tercet.") else f"{module} {chinese}"
     said = _first_line(about["about"])
+    if has_peer(module):
+        peer = module.replace("tercet", "sklearn", 1)
+        said += f" All other public names of `{peer}` can be imported from here, too."
     return f"# {title}\n\n{said}\n\n{head}\n" + "\n".join(rows) + "\n"
+
+
+def has_peer(module: str) -> bool:
+    """Whether scikit-learn has a module of the same name."""
+    return module.partition(".")[2] in scikit_learn_table()["modules"]
 
 
 def _order(entry: Mapping[str, Any]) -> tuple[bool, bool, str]:

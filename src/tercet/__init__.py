@@ -1,63 +1,47 @@
 """Tercet: every method is three lines: a model, a strategy, an algorithm."""
 
-from __future__ import annotations
+import os
+import sys
+from importlib.machinery import ModuleSpec
 
-from typing import TYPE_CHECKING
 
-from tercet.core.lazy import lazily
+class _PassedOn:
+    """Finds and loads the modules that are passed on from scikit-learn: folders that hold nothing but a stub.
 
-if TYPE_CHECKING:
-    from tercet.core.callbacks import EarlyStopping, Recorder
-    from tercet.core.catalog import methods
-    from tercet.core.engines import engine
+    To other finders these are packages without names. It is the first thing in this file, since a thread that
+    imports `tercet.preprocessing` does not wait for the one that runs the rest. And it imports nothing while it
+    finds: Python holds a lock then.
+    """
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        package, _, module = name.rpartition(".")
+        if not package or package.partition(".")[0] != "tercet":
+            return None
+        folder = os.path.join(path[0] if path else "", module)
+        stub = os.path.join(folder, "__init__.pyi")
+        if os.path.exists(stub[:-1]) or not os.path.exists(stub):
+            return None
+        spec = ModuleSpec(name, _PassedOn, origin=f"sklearn.{name.partition('.')[2]}", is_package=True)
+        spec.submodule_search_locations.append(folder)
+        return spec
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        from tercet.core.lazy import pass_on
+
+        pass_on(module)
+
+
+sys.meta_path.insert(0, _PassedOn)
+
+from tercet.core.lazy import lazy_package  # noqa: E402
 
 __version__ = "0.1.0"
 
-_families = (
-    "cluster",
-    "datasets",
-    "decomposition",
-    "discriminant_analysis",
-    "distributions",
-    "ensemble",
-    "export",
-    "feature",
-    "feature_extraction",
-    "graph",
-    "graphical",
-    "inspection",
-    "io",
-    "kernel_machines",
-    "kernel_ridge",
-    "kernels",
-    "linear_model",
-    "losses",
-    "manifold",
-    "metrics",
-    "mixture",
-    "model_selection",
-    "multiclass",
-    "naive_bayes",
-    "neighbors",
-    "optimize",
-    "penalties",
-    "plot",
-    "sampling",
-    "sequence",
-    "svm",
-    "theory",
-    "topic",
-    "tree",
-)
-__all__ = ["EarlyStopping", "Recorder", "__version__", "engine", "methods", *_families]
 # Families are imported when they are first used: `import tercet` itself loads next to nothing.
-__getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "EarlyStopping": "tercet.core.callbacks",
-        "Recorder": "tercet.core.callbacks",
-        "engine": "tercet.core.engines",
-        "methods": "tercet.core.catalog",
-        **{family: f"tercet.{family}" for family in _families},
-    },
-)
+lazy_package(__name__)

@@ -1,26 +1,58 @@
-"""Families load a method's modules when the method is first asked for."""
+"""Families load a method's modules when the method is first asked for, and pass on scikit-learn's names."""
 
+import copy
+import importlib
+import importlib.util
+import io
+import pickle
+import pkgutil
 import subprocess
 import sys
 
+import joblib
+import numpy as np
 import pytest
+import sklearn
+import sklearn.isotonic
+import sklearn.preprocessing
+import skops.io
 
 import tercet
-from tercet.core.lazy import lazy_package
+from tercet.core import lazy
+from tercet.core.lazy import own_names, scikit_learn_table
+from tercet.io import ModelError, save_model
+
+
+def answer(code: str) -> str:
+    """What a fresh process prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def loaded_by(statement: str) -> set[str]:
     """The modules of a fresh process after `statement`."""
-    code = f"{statement}\nimport sys\nprint(*(name for name in sys.modules if name.startswith('tercet')))"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    return set(out.split())
+    return set(answer(f"{statement}\nimport sys\nprint(*sys.modules)").split())
 
 
-def test_a_method_does_not_load_its_family():
+def test_a_method_does_not_load_its_family_nor_scikit_learns():
     modules = loaded_by("from tercet.linear_model import Lasso")
     assert "tercet.linear_model.lasso.lasso" in modules
     assert "tercet.linear_model.logistic.logistic_regression" not in modules
     assert not any(name.startswith(("tercet.svm", "tercet.tree", "tercet.sequence")) for name in modules)
+    assert not any(
+        name.startswith(("sklearn.linear_model", "sklearn.svm", "sklearn.tree")) for name in modules
+    )
+
+
+def test_looking_at_names_loads_neither_numba_nor_scikit_learn():
+    modules = loaded_by(
+        "import tercet, tercet.preprocessing, tercet.metrics.pairwise\n"
+        "from tercet import linear_model\n"
+        "assert 'StandardScaler' in dir(tercet.preprocessing) and 'HuberRegressor' in linear_model.__all__\n"
+        "assert 'clone' in dir(tercet) and 'pairwise' in dir(tercet.metrics)"
+    )
+    assert not modules & {"numba", "numpy", "scipy", "sklearn", "importlib.metadata"} - {"importlib.metadata"}
 
 
 def test_a_function_is_not_hidden_by_the_module_of_its_name():
@@ -34,16 +66,208 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name():
     assert callable(tercet.optimize.newton)
 
 
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match=r"module 'tercet\.tree' has no attribute 'Forest'"):
-        _ = tercet.tree.Forest
-    with pytest.raises(ImportError, match="cannot import name 'Forest'"):
-        from tercet.tree import Forest  # noqa: F401
+@pytest.mark.parametrize(
+    ("package", "name", "reason"),
+    [
+        ("tree", "Forest", rf"; neither Tercet nor scikit-learn {sklearn.__version__} has it here\."),
+        ("tree", "SVC", r"has it here\. It is in tercet\.svm\.$"),
+        ("linear_model", "CRF", r"has it here\. It is in tercet\.sequence\.$"),
+        ("linear_model", "StandardScaler", r"has it here\. It is in tercet\.preprocessing\.$"),
+        ("preprocessing", "StandrdScaler", r"has it here\. Did you mean 'StandardScaler'"),
+        ("utils.validation", "check_arry", r"has it here\. Did you mean 'check_array'"),
+        ("rules", "RIPERClassifier", r"\. Did you mean 'RIPPERClassifier'"),
+        ("metrics.pairwise", "np", r"has it here\.$"),
+    ],
+)
+def test_a_missing_name_says_who_lacks_it_and_what_is_like_it(package, name, reason):
+    module = importlib.import_module(f"tercet.{package}")
+    assert not hasattr(module, name)
+    with pytest.raises(
+        AttributeError, match=rf"^module 'tercet\.{package}' has no attribute '{name}'.*{reason}"
+    ):
+        getattr(module, name)
+    with pytest.raises(
+        ImportError, match=rf"^cannot import name '{name}' from 'tercet\.{package}'.*{reason}"
+    ):
+        exec(f"from tercet.{package} import {name}")
 
 
-@pytest.mark.parametrize("family", ["cluster", "linear_model", "optimize", "sequence", "svm", "tree"])
-def test_all_is_what_the_stub_imports(family):
+def test_a_missing_module_is_an_import_error():
+    assert importlib.util.find_spec("tercet.proprecessing") is None
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'tercet\.proprecessing'$"):
+        importlib.import_module("tercet.proprecessing")
+    with pytest.raises(ImportError, match=r"'preprocesing' from 'tercet'.*Did you mean 'preprocessing'"):
+        exec("from tercet import preprocesing")
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'tercet\.svm\._nothing'$"):
+        importlib.import_module("tercet.svm._nothing")
+    with pytest.raises(AttributeError, match=r"^module 'tercet\.svm' has no attribute '_nothing'$"):
+        _ = tercet.svm._nothing
+    with pytest.raises(AttributeError, match="setup_module"):  # what scikit-learn has for its tests
+        _ = tercet.setup_module
+
+
+@pytest.mark.filterwarnings("ignore:Since version 1.0, it is not needed")  # to import a switch
+def test_every_package_is_an_attribute():
+    ours = [name for _, name, _ in pkgutil.iter_modules(tercet.__path__) if not name.startswith("_")]
+    theirs = [module for module in scikit_learn_table()["modules"] if module]
+    assert {"rules", "metric_learning", "semi_supervised"} <= {*ours}
+    assert {"preprocessing", "feature_extraction", "metrics.pairwise"} <= {*theirs}
+    for module in [*ours, *theirs]:
+        package, _, name = f"tercet.{module}".rpartition(".")
+        parent = importlib.import_module(package)
+        vars(parent).pop(name, None)  # that of an earlier import
+        assert getattr(parent, name) is sys.modules[f"tercet.{module}"]
+
+
+@pytest.mark.parametrize(
+    "family", ["cluster", "linear_model", "optimize", "rules", "sequence", "svm", "tree"]
+)
+def test_all_has_our_names_and_scikit_learns(family):
     package = getattr(tercet, family)
-    get, names, public = lazy_package(f"tercet.{family}")
-    assert names() == public == sorted(package.__all__) == dir(package)
-    assert all(get(name) is getattr(package, name) for name in public)
+    own = own_names(package.__name__)
+    theirs = scikit_learn_table()["modules"].get(family, [])
+    assert package.__all__ == sorted({*own, *theirs}) == dir(package)
+    assert all(getattr(package, name) is not None for name in package.__all__)
+
+
+FORMS = {
+    "import tercet; found = tercet.preprocessing.StandardScaler": "preprocessing.StandardScaler",
+    "import tercet.preprocessing; found = tercet.preprocessing.scale": "preprocessing.scale",
+    "import tercet.metrics.pairwise as p; found = p.rbf_kernel": "metrics.pairwise.rbf_kernel",
+    "from tercet.pipeline import make_pipeline as found": "pipeline.make_pipeline",
+    "from tercet import linear_model, compose; found = compose.ColumnTransformer": "compose.ColumnTransformer",
+    "from tercet import set_config as found": "set_config",
+    "from tercet.model_selection import *; found = GridSearchCV": "model_selection.GridSearchCV",
+    "import importlib; found = importlib.import_module('tercet.dummy').DummyClassifier": "dummy.DummyClassifier",
+    "from tercet.utils.validation import check_is_fitted as found": "utils.validation.check_is_fitted",
+    "from tercet.gaussian_process.kernels import RBF as found": "gaussian_process.kernels.RBF",
+    "from tercet.experimental import enable_iterative_imputer\n"
+    "from tercet.impute import IterativeImputer as found": "impute.IterativeImputer",
+    "import tercet.experimental.enable_halving_search_cv\n"
+    "from tercet.model_selection import HalvingGridSearchCV as found": "model_selection.HalvingGridSearchCV",
+}
+
+
+def test_first_imports_in_many_threads_and_forms():
+    """The threads are first in a process; each form is the first import of Tercet in one that has scikit-learn.
+
+    (24 threads that import scikit-learn itself fail: its modules import each other in circles.)
+    """
+    code = f"""if True:
+        import importlib, sys, threading
+        import tercet
+        modules = ["preprocessing", "pipeline", "metrics.pairwise", "linear_model", "utils.validation", "impute"]
+        names = ["StandardScaler", "Pipeline", "rbf_kernel", "HuberRegressor", "check_array", "KNNImputer"]
+        start, found, errors = threading.Barrier(24), {{}}, []
+        def first(k):
+            start.wait()
+            try:
+                module = importlib.import_module(f"tercet.{{modules[k % 6]}}")
+                found.setdefault(k % 6, set()).add(getattr(module, names[k % 6]))
+            except BaseException as error:
+                errors.append(error)
+        threads = [threading.Thread(target=first, args=(k,)) for k in range(24)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        assert errors == [] and [len(found[k]) for k in range(6)] == [1] * 6, (errors, found)
+
+        try:
+            from tercet.impute import IterativeImputer
+        except ImportError as error:
+            assert "explicitly import enable_iterative_imputer" in str(error)
+        else:
+            raise AssertionError("it is experimental")
+        def check(statement, path):
+            names = {{}}
+            exec(statement, names)
+            module, _, name = path.rpartition(".")
+            theirs = f"sklearn.{{module}}".rstrip(".")
+            __import__(theirs)
+            assert names["found"] is getattr(sys.modules[theirs], name), statement
+        for statement, path in {FORMS!r}.items():
+            for name in [name for name in sys.modules if name.partition(".")[0] == "tercet"]:
+                del sys.modules[name]
+            check(statement, path)
+    """
+    assert answer(code) == ""
+
+
+def test_star_imports():
+    names = {}
+    for module in scikit_learn_table()["modules"]:
+        if not module.startswith("experimental"):
+            exec(f"from tercet.{module} import *".replace(". ", " "), names)
+    assert names["StandardScaler"] is sklearn.preprocessing.StandardScaler
+    assert names["SVC"] is tercet.svm.SVC
+    assert names["clone"] is sklearn.clone
+
+
+def test_a_module_that_another_thread_imported_before_tercet_could_find_it():
+    """To Python it is a package without names: a folder that holds nothing but a stub."""
+    code = """if True:
+        import sys, types
+        early = sys.modules["tercet.preprocessing"] = types.ModuleType("tercet.preprocessing")
+        import tercet.preprocessing
+        assert sys.modules["tercet.preprocessing"] is early and "StandardScaler" in early.__all__
+    """
+    assert answer(code) == ""
+
+
+def test_names_of_a_later_version(monkeypatch, tmp_path):
+    """The table is of one version: what another one has in addition is there, and what it lacks is not listed."""
+    later = ".".join(str(int(part) + 1) for part in scikit_learn_table()["version"].split("."))
+    monkeypatch.setattr(lazy, "_scikit_learn_version", lambda: f"{later}.0")
+    names = [*sklearn.isotonic.__all__, "MonotoneRegression"]
+    names.remove("check_increasing")
+    monkeypatch.setattr(sklearn.isotonic, "MonotoneRegression", object(), raising=False)
+    monkeypatch.setattr(sklearn.isotonic, "__all__", names)
+    monkeypatch.delattr(sklearn.isotonic, "check_increasing")
+    monkeypatch.delitem(vars(tercet.isotonic), "check_increasing", raising=False)
+    assert tercet.isotonic.__all__ == dir(tercet.isotonic) == sorted(names)
+    exec("from tercet.isotonic import *")
+    assert tercet.isotonic.MonotoneRegression is sklearn.isotonic.MonotoneRegression
+    assert not hasattr(tercet.isotonic, "check_increasing")
+    monkeypatch.delitem(vars(tercet.isotonic), "MonotoneRegression")
+    (tmp_path / "monotone.py").write_text("def rise(): return 'up'\n", encoding="utf-8")
+    folders = [*sklearn.__path__, str(tmp_path)]
+    monkeypatch.setattr(sklearn, "__path__", folders)
+    monkeypatch.setattr(sklearn.__spec__, "submodule_search_locations", folders)
+    try:
+        from tercet.monotone import rise
+
+        assert rise() == "up"
+        assert importlib.util.find_spec("tercet.monotone").origin == "sklearn.monotone"
+    finally:
+        for module in ("tercet.monotone", "sklearn.monotone"):
+            sys.modules.pop(module, None)
+        vars(tercet).pop("monotone", None)
+        vars(sklearn).pop("monotone", None)
+
+
+def test_what_is_passed_on_is_saved_as_scikit_learns_own(tmp_path):
+    scaler = tercet.preprocessing.StandardScaler().fit([[0.0], [2.0]])
+    assert type(scaler) is sklearn.preprocessing.StandardScaler
+    file = io.BytesIO()
+    joblib.dump(scaler, file)
+    blob = skops.io.dumps(scaler)
+    for again in (
+        copy.deepcopy(scaler),
+        pickle.loads(pickle.dumps(scaler)),
+        joblib.load(io.BytesIO(file.getvalue())),
+        skops.io.loads(blob, trusted=skops.io.get_untrusted_types(data=blob)),
+    ):
+        np.testing.assert_array_equal(again.transform([[3.0]]), [[2.0]])
+    assert b"tercet" not in pickle.dumps(scaler)
+    assert pickle.loads(pickle.dumps(tercet.preprocessing.scale)) is sklearn.preprocessing.scale
+    with pytest.raises(
+        ModelError, match=r"it holds sklearn\.preprocessing"
+    ):  # a model file trusts our classes
+        save_model(tmp_path / "scaler.skops", scaler, {})
+
+
+def test_a_module_that_is_passed_on_can_be_reloaded_and_described():
+    module = importlib.import_module("tercet.kernel_ridge")
+    assert importlib.reload(module) is module
+    assert module.KernelRidge is tercet.kernel_machines.KernelRidge
+    assert module.__spec__.origin == "sklearn.kernel_ridge"
+    assert module.__doc__ == "The public names of `sklearn.kernel_ridge`.\n\nOurs are KernelRidge."

@@ -4,10 +4,8 @@ from docs.site import DOCS
 from docs.site.book_pages import book_modules, chapters, extras
 from docs.site.completeness import families, missing_pages
 from docs.site.public_names import Name, names, pages
-from docs.site.reference import docstring, example_source, kind
-from docs.site.scikit_learn_examples import EXAMPLES
+from docs.site.reference import example_source, kind
 
-import tercet.metrics
 import tercet.tree
 
 
@@ -46,13 +44,11 @@ def test_types_are_shown_as_they_are():
     assert kind(tercet.tree.Tree) == "class"
 
 
-def test_examples_of_scikit_learns_functions_are_theirs_alone():
-    for path in EXAMPLES:
-        name = path.rpartition(".")[2]
-        assert ">>>" in docstring(getattr(tercet.metrics, name))
-        assert ">>>" not in getattr(tercet.metrics, name).__doc__, (
-            "scikit-learn has an example now: take ours out"
-        )
+def test_the_reference_has_names_of_ours_only():
+    homes = {name.path: getattr(name.load(), "__module__", None) for name in names()}
+    assert [path for path, home in homes.items() if str(home).startswith("sklearn")] == []
+    assert {"tercet.metrics.roc_auc_score", "tercet.preprocessing.KBinsDiscretizer"} <= set(homes)
+    assert not {"tercet.metrics.accuracy_score", "tercet.preprocessing.StandardScaler"} & set(homes)
 
 
 def test_pages_of_names_differ_without_their_case():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import sklearn
 
+from tercet.core.lazy import own_names
 from tests.peers.private_names import add_private_names
 
 # The test files of each module that we share. What tests classes that only scikit-learn has is left out.
@@ -114,8 +115,8 @@ def swap() -> list[str]:
             importlib.import_module(f"sklearn.{family}"),
             importlib.import_module(f"tercet.{family}"),
         )
-        for name in theirs.__all__ if hasattr(theirs, "__all__") else dir(theirs):
-            if not name.startswith("_") and name in ours.__all__:
+        for name in own_names(ours.__name__):
+            if hasattr(theirs, name):
                 setattr(theirs, name, getattr(ours, name))
                 swapped.append(f"{family}.{name}")
     add_private_names()

@@ -1,158 +1,122 @@
-"""Every public name of the scikit-learn modules that we share is here, or on a list with its reason."""
+"""Every public name of scikit-learn is in the module of the same name here: ours, or scikit-learn's own object."""
 
+import ast
 import importlib
 import inspect
 
 import pytest
+import sklearn
+from sklearn.utils.discovery import all_displays, all_estimators, all_functions
 
-MODULES = (
-    "cluster",
-    "decomposition",
-    "discriminant_analysis",
-    "ensemble",
-    "feature_extraction",
-    "feature_extraction.text",
-    "inspection",
-    "kernel_ridge",
-    "linear_model",
-    "manifold",
-    "metrics",
-    "mixture",
-    "multiclass",
-    "naive_bayes",
-    "neighbors",
-    "preprocessing",
-    "svm",
-    "tree",
+from tercet.core.lazy import ROOT, own_names, scikit_learn_table
+from tests.scikit_learn_names import (
+    DIFFERENT,
+    experimental_names,
+    files,
+    home,
+    names_by_family,
+    public_modules,
+    scikit_learn_modules,
 )
 
-TO_COME = "clustering is to come: these belong to methods of the texts that are not written yet"
-LATENT = "not in the texts: factor analysis, independent components, sparse components"
-GREEDY = "not in the texts: least-angle regression as a regressor, and a search over numbers of coefficients"
-ROBUST = "not in the texts: robust and quantile regression"
-BAYESIAN = "not in the texts: evidence maximisation for linear regression"
-MULTI_TASK = "not in the texts: the multi-task penalty as a class (`enet_path` has it for several targets)"
-ONLINE = "not in the texts under these names: `Perceptron`, `LinearSVC` and `solver='sgd'` learn online"
-REGIONS = "drawn by `tercet.plot.plot_regions`"
-PARTITIONS = "measures of clusters come from `tercet.metrics` itself"
-IMAGES = "not in the texts: features of images and of dicts (`FeatureHasher` takes dicts)"
-SERVED = "scikit-learn's own class or function serves: there is nothing to add"
-SEPARATE = "of other families: outlier detection and metric learning are to come"
+MODULES = sorted(module for module in public_modules() if module)
+# They are not of scikit-learn's making.
+VENDORED = {"externals"}
 
-# By module: the names that are absent, and why. A name that is there is an error: take it off.
-ABSENT = {
-    "cluster": {
-        TO_COME: (
-            "AffinityPropagation",
-            "Birch",
-            "FeatureAgglomeration",
-            "MeanShift",
-            "SpectralBiclustering",
-            "SpectralClustering",
-            "SpectralCoclustering",
-            "affinity_propagation",
-            "estimate_bandwidth",
-            "get_bin_seeds",
-            "mean_shift",
-            "spectral_clustering",
-        ),
-    },
-    "decomposition": {
-        LATENT: ("FactorAnalysis", "FastICA", "MiniBatchSparsePCA", "SparsePCA", "fastica"),
-    },
-    "linear_model": {
-        GREEDY: (
-            "Lars",
-            "LarsCV",
-            "LassoLars",
-            "LassoLarsCV",
-            "LassoLarsIC",
-            "OrthogonalMatchingPursuitCV",
-            "lars_path",
-            "lars_path_gram",
-        ),
-        ROBUST: ("HuberRegressor", "QuantileRegressor", "RANSACRegressor", "TheilSenRegressor"),
-        BAYESIAN: ("ARDRegression", "BayesianRidge"),
-        MULTI_TASK: ("MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV"),
-        ONLINE: (
-            "PassiveAggressiveClassifier",
-            "PassiveAggressiveRegressor",
-            "SGDClassifier",
-            "SGDOneClassSVM",
-            "SGDRegressor",
-        ),
-    },
-    "feature_extraction": {IMAGES: ("DictVectorizer", "grid_to_graph", "image", "img_to_graph")},
-    "preprocessing": {
-        SERVED: (
-            "Binarizer",
-            "FunctionTransformer",
-            "KernelCenterer",
-            "LabelBinarizer",
-            "LabelEncoder",
-            "MaxAbsScaler",
-            "MinMaxScaler",
-            "MultiLabelBinarizer",
-            "Normalizer",
-            "OneHotEncoder",
-            "PolynomialFeatures",
-            "PowerTransformer",
-            "QuantileTransformer",
-            "RobustScaler",
-            "SplineTransformer",
-            "StandardScaler",
-            "add_dummy_feature",
-            "binarize",
-            "label_binarize",
-            "maxabs_scale",
-            "minmax_scale",
-            "normalize",
-            "power_transform",
-            "quantile_transform",
-            "robust_scale",
-            "scale",
-        ),
-    },
-    "inspection": {REGIONS: ("DecisionBoundaryDisplay",)},
-    "metrics": {PARTITIONS: ("cluster",)},
-    "neighbors": {SEPARATE: ("LocalOutlierFactor",)},
-}
+
+def pair(module):
+    """Scikit-learn's module and the one of the same name here; of "" the packages."""
+    return scikit_learn_modules()[module], importlib.import_module(f"tercet.{module}".rstrip("."))
 
 
 def public_names(module):
     """The names that a module of scikit-learn offers."""
-    theirs = importlib.import_module(f"sklearn.{module}")
-    if hasattr(theirs, "__all__"):
-        return set(theirs.__all__)
-    own = {
-        name for name, value in vars(theirs).items() if getattr(value, "__module__", "") == theirs.__name__
-    }
-    return {name for name in own if not name.startswith("_")}
+    return set(public_modules()[module])
 
 
-def absent_names(module):
-    return {name for names in ABSENT.get(module, {}).values() for name in names}
+@pytest.mark.parametrize("module", ["", *MODULES])
+def test_every_public_name_is_here(module):
+    theirs, ours = pair(module)
+    names = {*getattr(theirs, "__all__", public_names(module))} - VENDORED
+    assert names <= {*ours.__all__, *experimental_names()}  # (other tests may have imported the switches)
+    assert {*ours.__all__} <= {*dir(ours)}
+    if not hasattr(theirs, "__all__"):  # nothing says what is public: whatever can be imported
+        names |= {
+            name
+            for name, value in vars(theirs).items()
+            if not name.startswith("_") and not inspect.ismodule(value)
+        }
+    own = own_names(ours.__name__)
+    for name in sorted(names):
+        mine, peer = getattr(ours, name), getattr(theirs, name)
+        if inspect.ismodule(peer):
+            assert mine.__name__ == peer.__name__.replace("sklearn", "tercet", 1)
+        elif name in own:
+            assert inspect.isclass(mine) == inspect.isclass(peer), name
+            assert callable(mine) == callable(peer), name
+        else:
+            assert mine is peer, name
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_public_name_is_here_or_on_the_list(module):
-    ours = importlib.import_module(f"tercet.{module}")
-    missing = {name for name in public_names(module) if name not in ours.__all__ or not hasattr(ours, name)}
-    assert missing <= absent_names(module), "public names of scikit-learn that are neither here nor listed"
-    assert absent_names(module) <= missing, (
-        "names on the list that are here, or that scikit-learn does not have"
-    )
+def test_estimators_functions_and_displays_are_where_scikit_learn_has_them():
+    classes = [*all_estimators(), *all_displays()]
+    functions = [  # but for those that only its private modules have
+        (name, function)
+        for name, function in all_functions()
+        if hasattr(scikit_learn_modules().get(home(name, function)), name)
+    ]
+    assert len(classes) > 200
+    assert len(functions) > 250
+    for name, theirs in classes + functions:
+        _, module = pair(home(name, theirs))
+        assert getattr(module, name) is theirs or name in own_names(module.__name__), (module, name)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_name_is_the_same_kind_of_thing(module):
-    theirs, ours = (importlib.import_module(f"{package}.{module}") for package in ("sklearn", "tercet"))
-    for name in public_names(module) - absent_names(module):
-        assert inspect.isclass(getattr(ours, name)) == inspect.isclass(getattr(theirs, name)), name
-        assert callable(getattr(ours, name)) == callable(getattr(theirs, name)), name
+def test_a_public_module_of_scikit_learn_has_one_here():
+    without_names = {module for module in scikit_learn_modules() if module not in public_modules()}
+    # data files, and modules that only have private names
+    assert {name.partition(".")[0] for name in without_names} <= {"datasets", "utils"}
+    for module in scikit_learn_modules():
+        theirs, ours = pair(module)
+        assert ours.__name__ == theirs.__name__.replace("sklearn", "tercet", 1)
 
 
-def test_each_absent_name_has_one_reason():
-    for module, reasons in ABSENT.items():
-        listed = [name for names in reasons.values() for name in names]
-        assert len(listed) == len(set(listed)), module
+def test_ours_come_first_wherever_scikit_learn_has_the_name():
+    """A name of ours that does not take the place of scikit-learn's is on the list, with its reason."""
+    others = set()
+    for module in MODULES:
+        theirs, _ = pair(module)
+        for name in public_names(module) - {*own_names(f"tercet.{module}")}:
+            homes = [family for family, names in names_by_family().items() if name in names]
+            if homes and not inspect.ismodule(getattr(theirs, name)):
+                others.add(f"{module}.{name}")
+    assert others == set(DIFFERENT)
+
+
+def test_the_table_and_the_stubs_are_true():
+    """`make names` writes them, of the version that the table names."""
+    version = scikit_learn_table()["version"]
+    stale = [
+        path.relative_to(ROOT).as_posix()
+        for path, text in files().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    assert stale == [] or not sklearn.__version__.startswith(f"{version}."), "run `make names`"
+
+
+def test_stubs_say_what_is_imported():
+    for module in ["", *MODULES]:
+        stub = ROOT.joinpath(*module.split("."), "__init__.pyi")
+        _, ours = pair(module)
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom):
+                there = importlib.import_module(node.module)
+                for alias in node.names:
+                    name = alias.asname or alias.name
+                    assert getattr(ours, name) is getattr(there, alias.name), f"{module}.{name}"
+
+
+def test_no_stub_stays_of_a_module_that_is_gone():
+    folders = {stub.parent for stub in ROOT.rglob("__init__.pyi")}
+    passed_on = {folder for folder in folders if not (folder / "__init__.py").exists()}
+    assert passed_on == {ROOT.joinpath(*module.split(".")) for module in MODULES} & passed_on

@@ -4,7 +4,6 @@ Each difference is an entry of `DIFFERENCES` with its reason; an entry that is n
 """
 
 import functools
-import importlib
 import inspect
 import warnings
 
@@ -12,7 +11,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 
-from tests.peers.test_public_names import MODULES, absent_names, public_names
+from tercet.core.lazy import own_names
+from tests.peers.test_public_names import MODULES, public_names
+from tests.peers.test_public_names import pair as modules
 
 NUMBER = "iterations are counted for every solver, which scikit-learn's own checks of estimators ask for"
 
@@ -102,22 +103,21 @@ FEW = {
 
 
 def shared(kind):
-    """Module and name of all that both have: classes, or functions."""
-    for module in MODULES:
-        for name in sorted(public_names(module) - absent_names(module)):
-            thing = getattr(importlib.import_module(f"sklearn.{module}"), name)
-            again = thing is getattr(importlib.import_module(f"tercet.{module}"), name)  # scikit-learn's own
-            if kind(thing) and not again and not inspect.isabstract(thing):
-                yield pytest.param(module, name, id=name)
-
-
-CLASSES, FUNCTIONS = list(shared(inspect.isclass)), list(shared(inspect.isroutine))
+    """Module and name of all that both have: classes, or functions; what several modules have, once."""
+    found = {}
+    for module in sorted(MODULES, key=lambda module: module.count(".")):
+        for name in sorted(public_names(module) & {*own_names(f"tercet.{module}")}):
+            thing, _ = pair(module, name)
+            if kind(thing) and not inspect.isabstract(thing):
+                found.setdefault(thing, pytest.param(module, name, id=name))
+    return list(found.values())
 
 
 def pair(module, name):
-    return tuple(
-        getattr(importlib.import_module(f"{package}.{module}"), name) for package in ("sklearn", "tercet")
-    )
+    return tuple(getattr(found, name) for found in modules(module))
+
+
+CLASSES, FUNCTIONS = shared(inspect.isclass), shared(inspect.isroutine)
 
 
 def same(a, b):
@@ -183,9 +183,9 @@ def instance(kind):
     if not hasattr(kind, "fit"):
         return None
     needed = [name for name, p in parameters_of(kind.__init__).items() if p.default is p.empty]
-    if not needed:
+    if not needed and kind.__name__ != "SelfTrainingClassifier":  # whose default, None, cannot be fitted
         return kind()
-    if needed == ["estimator"]:
+    if needed in ([], ["estimator"]):
         from sklearn.linear_model import LogisticRegression
 
         return kind(LogisticRegression())

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tercet
+from tercet.core.lazy import own_names
 
 ROOT = Path(tercet.__file__).resolve().parent
 SHARED = {"core", "losses", "penalties", "distributions", "optimize", "kernels", "metrics"}
@@ -76,7 +77,7 @@ def is_engine(module):
 
 def exported(family):
     module = importlib.import_module(f"tercet.{family}")
-    return {name: getattr(module, name) for name in module.__all__}
+    return {name: getattr(module, name) for name in own_names(module.__name__)}
 
 
 @functools.cache

@@ -1,6 +1,15 @@
 """What every family stands on."""
 
-from tercet.core.lazy import lazily
+from __future__ import annotations
+
+from typing import Any
 
 __all__ = ["ConstantClassifier"]
-__getattr__, __dir__ = lazily(__name__, {"ConstantClassifier": f"{__name__}.meta"})
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tercet.core.meta import ConstantClassifier
+
+    return ConstantClassifier

@@ -1,3 +1,11 @@
+from sklearn.decomposition import (
+    FactorAnalysis,
+    FastICA,
+    MiniBatchSparsePCA,
+    SparsePCA,
+    fastica,
+)
+
 from tercet.decomposition.completion.alternating_least_squares import AlternatingLeastSquares
 from tercet.decomposition.completion.matrix_completion import MatrixCompletion
 from tercet.decomposition.completion.nuclear_norm import nuclear_norm, singular_value_threshold
@@ -75,15 +83,19 @@ __all__ = [
     "AlternatingLeastSquares",
     "CompressedSensing",
     "DictionaryLearning",
+    "FactorAnalysis",
+    "FastICA",
     "IncrementalPCA",
     "KernelPCA",
     "LatentDirichletAllocation",
     "MatrixCompletion",
     "MiniBatchDictionaryLearning",
     "MiniBatchNMF",
+    "MiniBatchSparsePCA",
     "RankSelection",
     "Ratings",
     "SparseCoder",
+    "SparsePCA",
     "TruncatedSVD",
     "are_orthogonal",
     "basis_pursuit",
@@ -99,6 +111,7 @@ __all__ = [
     "eigen_steps",
     "estimate_restricted_isometry",
     "factor_loadings",
+    "fastica",
     "frobenius_norm",
     "fundamental_subspaces",
     "geometric_stages",

@@ -3,4 +3,4 @@
 from tercet.core.lazy import lazy_package
 
 # Looking at a table does without scikit-learn.
-__getattr__, __dir__, __all__ = lazy_package(__name__)
+lazy_package(__name__)

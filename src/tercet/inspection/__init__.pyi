@@ -1,3 +1,7 @@
+from sklearn.inspection import (
+    DecisionBoundaryDisplay,
+)
+
 from tercet.inspection.contributions import Contributions, contributions
 from tercet.inspection.members import ensemble_rules, member_tree
 from tercet.inspection.partial_dependence import partial_dependence
@@ -9,6 +13,7 @@ from tercet.inspection.tree_sums import AdditiveTrees, additive_trees
 __all__ = [
     "AdditiveTrees",
     "Contributions",
+    "DecisionBoundaryDisplay",
     "PartialDependenceDisplay",
     "additive_trees",
     "contributions",

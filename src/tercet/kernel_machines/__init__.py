@@ -7,4 +7,4 @@ representer theorem (watermelon notes ch. 4, eq. 4.45) what it learns is f(x) = 
 
 from tercet.core.lazy import lazy_package
 
-__getattr__, __dir__, __all__ = lazy_package(__name__)
+lazy_package(__name__)

@@ -2,4 +2,4 @@
 
 from tercet.core.lazy import lazy_package
 
-__getattr__, __dir__, __all__ = lazy_package(__name__)
+lazy_package(__name__)

@@ -65,6 +65,9 @@ from sklearn.metrics import (
     zero_one_loss,
 )
 
+from tercet.metrics import (
+    cluster,
+)
 from tercet.metrics.classification.averaged_scores import (
     MacroScores,
     MicroScores,
@@ -310,6 +313,7 @@ __all__ = [
     "class_likelihood_ratios",
     "classification_error",
     "classification_report",
+    "cluster",
     "cluster_center",
     "cluster_covariance",
     "cluster_diameter",

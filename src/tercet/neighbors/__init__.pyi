@@ -1,3 +1,7 @@
+from sklearn.neighbors import (
+    LocalOutlierFactor,
+)
+
 from tercet.metric_learning import NeighborhoodComponentsAnalysis
 from tercet.neighbors.balanced_kd_tree import BalancedKDTree
 from tercet.neighbors.ball_tree import BallTree
@@ -32,6 +36,7 @@ __all__ = [
     "KNeighborsRegressorCV",
     "KNeighborsTransformer",
     "KernelDensity",
+    "LocalOutlierFactor",
     "NearestCentroid",
     "NearestNeighbors",
     "NeighborhoodComponentsAnalysis",

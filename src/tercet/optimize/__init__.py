@@ -3,4 +3,4 @@ and convex programming, Lagrangian duality, iterative scaling, global search, an
 
 from tercet.core.lazy import lazy_package
 
-__getattr__, __dir__, __all__ = lazy_package(__name__)
+lazy_package(__name__)

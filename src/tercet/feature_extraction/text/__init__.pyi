@@ -1,6 +1,7 @@
-"""Features of texts under the path that scikit-learn has them; they live in `tercet.feature`."""
-
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+# Written by `make names`.
+from sklearn.feature_extraction.text import (
+    ENGLISH_STOP_WORDS,
+)
 
 from tercet.feature import (
     CountVectorizer,

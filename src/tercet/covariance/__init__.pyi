@@ -1,0 +1,38 @@
+# Written by `make names`.
+from sklearn.covariance import (
+    OAS,
+    EllipticEnvelope,
+    EmpiricalCovariance,
+    GraphicalLasso,
+    GraphicalLassoCV,
+    LedoitWolf,
+    MinCovDet,
+    ShrunkCovariance,
+    empirical_covariance,
+    fast_mcd,
+    graphical_lasso,
+    ledoit_wolf,
+    ledoit_wolf_shrinkage,
+    log_likelihood,
+    oas,
+    shrunk_covariance,
+)
+
+__all__ = [
+    "OAS",
+    "EllipticEnvelope",
+    "EmpiricalCovariance",
+    "GraphicalLasso",
+    "GraphicalLassoCV",
+    "LedoitWolf",
+    "MinCovDet",
+    "ShrunkCovariance",
+    "empirical_covariance",
+    "fast_mcd",
+    "graphical_lasso",
+    "ledoit_wolf",
+    "ledoit_wolf_shrinkage",
+    "log_likelihood",
+    "oas",
+    "shrunk_covariance",
+]

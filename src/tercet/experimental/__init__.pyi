@@ -1,0 +1,2 @@
+# Written by `make names`.
+__all__: list[str] = []

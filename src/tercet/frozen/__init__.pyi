@@ -1,0 +1,8 @@
+# Written by `make names`.
+from sklearn.frozen import (
+    FrozenEstimator,
+)
+
+__all__ = [
+    "FrozenEstimator",
+]

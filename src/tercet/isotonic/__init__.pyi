@@ -1,0 +1,12 @@
+# Written by `make names`.
+from sklearn.isotonic import (
+    IsotonicRegression,
+    check_increasing,
+    isotonic_regression,
+)
+
+__all__ = [
+    "IsotonicRegression",
+    "check_increasing",
+    "isotonic_regression",
+]

@@ -1,0 +1,36 @@
+# Written by `make names`.
+from sklearn.utils.validation import (
+    as_float_array,
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    check_memory,
+    check_non_negative,
+    check_random_state,
+    check_scalar,
+    check_symmetric,
+    check_X_y,
+    column_or_1d,
+    has_fit_parameter,
+    indexable,
+    validate_data,
+)
+
+__all__ = [
+    "as_float_array",
+    "assert_all_finite",
+    "check_X_y",
+    "check_array",
+    "check_consistent_length",
+    "check_is_fitted",
+    "check_memory",
+    "check_non_negative",
+    "check_random_state",
+    "check_scalar",
+    "check_symmetric",
+    "column_or_1d",
+    "has_fit_parameter",
+    "indexable",
+    "validate_data",
+]

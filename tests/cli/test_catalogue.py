@@ -121,6 +121,34 @@ def test_list_in_chinese_and_on_a_narrow_screen():
     assert answer.stdout.splitlines()[-1] == "4 族共 6 个方法"
 
 
+@pytest.mark.parametrize("width", ["150", "70"])
+def test_list_all_shows_which_library_has_each_estimator(width):
+    from sklearn.utils.discovery import all_estimators
+
+    answer = tercet("list", "--all", COLUMNS=width)
+    assert "can be imported from `tercet`, as in: from tercet.preproc" in " ".join(answer.stderr.split())
+    lines = answer.stdout.splitlines()
+    whose = dict(line.split()[:2] for line in lines if len(line.split()) > 1 and line[0] != " ")
+    ours = {card.name for card in library.methods() if card.kind == "estimator"}
+    assert {whose[name] for name in ours} == {"Tercet"}
+    assert {whose[name] for name, _ in all_estimators() if name not in ours} == {"scikit-learn"}
+    theirs = sum(card.kind == "scikit-learn" for card in library.methods()) + len(catalogue.passed_on())
+    own = sum(card.kind != "scikit-learn" for card in library.methods())
+    assert lines[-2].startswith(f"{own + theirs} methods in ")
+    assert lines[-1] == f"Tercet {own}, scikit-learn {theirs}"
+
+
+def test_list_all_filters_and_speaks_chinese():
+    answer = tercet("list", "--all", "--family", "impute", "--lang", "zh", COLUMNS="70")
+    assert "KNNImputer  scikit-learn  k 近邻填补" in answer.stdout
+    assert answer.stderr.startswith("全部都可以从 `tercet` 导入")
+    found = json.loads(tercet("list", "--all", "--task", "outlier detection", "--json").stdout)
+    kinds = {card["name"]: card["kind"] for card in found}
+    assert (kinds["IsolationForest"], kinds["LocalOutlierFactor"]) == ("estimator", "scikit-learn")
+    described = " ".join(tercet("list", "--help", "--lang", "zh", COLUMNS="200").stdout.split())
+    assert "注明每一个属于哪个库" in described
+
+
 def test_list_counts_one_as_one():
     many = sum(card.family == "cluster" for card in library.methods())
     assert tercet("list", "--family", "cluster").stdout.splitlines()[-1] == f"{many} methods in 1 family"

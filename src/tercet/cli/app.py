@@ -297,6 +297,13 @@ def list_(
             metavar="22.1", help=tr("The methods in a table of the texts, with their three elements.")
         ),
     ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help=tr("Also scikit-learn's estimators that `tercet` passes on; shows which library has each."),
+        ),
+    ] = False,
     json: Json = False,
     lang: Lang = None,
     quiet: Quiet = False,
@@ -304,7 +311,15 @@ def list_(
     from tercet.cli import catalogue
 
     raise typer.Exit(
-        catalogue.list_methods(task=task, family=family, text=text, chapter=chapter, table=table, json=json)
+        catalogue.list_methods(
+            task=task,
+            family=family,
+            text=text,
+            chapter=chapter,
+            table=table,
+            everything=everything,
+            json=json,
+        )
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +18,7 @@ from tercet.cli.errors import USAGE, Refusal
 from tercet.cli.lookup import Match, group, look_up
 from tercet.cli.translation import language, tr
 from tercet.core.catalog import SCIKIT_LEARN, TEXTS, Card, methods, text_named, text_of
+from tercet.core.lazy import scikit_learn_table
 
 
 def list_methods(
@@ -27,10 +28,17 @@ def list_methods(
     text: str | None,
     chapter: str | None,
     table: str | None,
+    everything: bool,
     json: bool,
 ) -> int:
-    """Print the methods that fit, family by family; those of a table of the texts with their three elements."""
-    cards = methods() if table is None else _in_table(table)
+    """Print the methods that fit, family by family; those of a table of the texts with their three elements.
+
+    With `everything` also what is passed on of scikit-learn.
+    """
+    if table is not None:
+        cards = _in_table(table)
+    else:
+        cards = [*methods(), *passed_on()] if everything else methods()
     if task is not None:
         found = _named(task, {name: name for card in cards for name in (card.task, tr(card.task))})
         if not found:
@@ -52,6 +60,12 @@ def list_methods(
         printing.print_json([asdict(card) for card in cards])
     elif table is not None:
         _print_elements(cards)
+    elif everything:
+        _print_table(
+            sorted(cards, key=lambda card: (group(card), library(card) != "Tercet", card.name)), library
+        )
+        line = "from tercet.preprocessing import StandardScaler"
+        printing.remark("all of them can be imported from `tercet`, as in: {line}", line=line)
     else:
         _print_table(cards)
     return 0
@@ -77,6 +91,36 @@ def _print_elements(cards: list[Card]) -> None:
         head = Text.assemble((card.name, "bold cyan"), "  ", (card.zh, "bold"))
         kinds = Text(" · ".join(tr(word) for word in (card.task, card.approach) if word), style="dim")
         printing.print_layout(Group(head, kinds, Padding(tercet(card), (0, 0, 1, 2))))
+
+
+def passed_on() -> list[Card]:
+    """Cards of the estimators of scikit-learn that have no card: a name, a task, and where they are.
+
+    Examples
+    --------
+    >>> [card.name for card in passed_on() if card.module == "sklearn.isotonic"]
+    ['IsotonicRegression']
+    """
+    known = {(card.module, card.name) for card in methods()}
+    return [
+        Card(
+            name=name,
+            zh="",
+            title="",
+            task=task,
+            kind=SCIKIT_LEARN,
+            family=module.partition(".")[0],
+            module=f"sklearn.{module}",
+        )
+        for module, names in scikit_learn_table()["tasks"].items()
+        for name, task in names.items()
+        if (f"sklearn.{module}", name) not in known
+    ]
+
+
+def library(card: Card) -> str:
+    """The library that a card's class or function is of."""
+    return "scikit-learn" if card.kind == SCIKIT_LEARN else "Tercet"
 
 
 def _taught(cards: list[Card], text: str, chapter: str | None) -> list[Card]:
@@ -145,12 +189,18 @@ def _reading_order(chapter: str) -> tuple[bool, int, str]:
     return word != "ch.", int(number) if number.isdigit() else 0, chapter
 
 
-def _print_table(cards: list[Card]) -> None:
+def _print_table(cards: list[Card], owner: Callable[[Card], str] | None = None) -> None:
+    """Print cards, with the library that each is of where `owner` says it."""
     groups: dict[str, list[Card]] = {}
     for card in cards:
         groups.setdefault(group(card), []).append(card)
-    printing.print_layout(_columns(groups) if printing.line_width() >= 130 else _stanzas(groups))
+    wide = printing.line_width() >= 130
+    printing.print_layout(_columns(groups, owner) if wide else _stanzas(groups, owner))
     printing.stdout().print(f"\n{_counts(len(cards), len(groups))}", markup=False)
+    if owner:
+        owners = [owner(card) for card in cards]
+        parts = (f"{name} {owners.count(name)}" for name in ("Tercet", "scikit-learn"))
+        printing.stdout().print(", ".join(parts), markup=False)
 
 
 def _counts(n: int, m: int) -> str:
@@ -162,9 +212,9 @@ def _counts(n: int, m: int) -> str:
     )
 
 
-def _columns(groups: dict[str, list[Card]]) -> Table:
+def _columns(groups: dict[str, list[Card]], owner: Callable[[Card], str] | None) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for title in (tr("method"), tr("Chinese"), tr("task")):
+    for title in (tr("method"), *([tr("library")] if owner else []), tr("Chinese"), tr("task")):
         table.add_column(title, no_wrap=True)
     for title in (tr("model"), tr("texts")):
         table.add_column(title, overflow="fold")
@@ -172,20 +222,24 @@ def _columns(groups: dict[str, list[Card]]) -> Table:
         table.add_row()
         table.add_row(_heading(name, members))
         for card in members:
-            model = "\n".join([tr(card.model), *_imported(card)])
-            row = (card.name, card.zh, tr(card.task), model, _places(card))
+            model = tr(card.model) if owner else "\n".join([tr(card.model), *_imported(card)])
+            whose = (owner(card),) if owner else ()
+            row = (card.name, *whose, card.zh, tr(card.task), model, _places(card))
             table.add_row(*(Text(cell) for cell in row))
     return table
 
 
-def _stanzas(groups: dict[str, list[Card]]) -> Text:
+def _stanzas(groups: dict[str, list[Card]], owner: Callable[[Card], str] | None) -> Text:
     """For a narrow screen, which has no room for five columns."""
     lines = []
     for name, members in groups.items():
         lines += [Text(), _heading(name, members)]
         for card in members:
-            lines.append(Text.assemble((card.name, "bold"), f"  {card.zh}  {tr(card.task)}  {_places(card)}"))
-            lines += [Text(f"    {line}", style="dim") for line in (tr(card.model), *_imported(card))]
+            whose = owner(card) if owner else ""
+            words = "  ".join(filter(None, (whose, card.zh, tr(card.task), _places(card))))
+            lines.append(Text.assemble((card.name, "bold"), f"  {words}"))
+            about = [tr(card.model)] if owner else [tr(card.model), *_imported(card)]
+            lines += [Text(f"    {line}", style="dim") for line in about if line]
     return Text("\n").join(lines[1:])
 
 

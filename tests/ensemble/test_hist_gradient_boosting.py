@@ -58,6 +58,15 @@ def test_agrees_with_scikit_learn(name, settings):
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-5)  # its gradients are float32
 
 
+def test_a_leaf_much_lighter_than_the_others_has_a_finite_value():
+    """Its hessian is less than a unit of the exact sums: the step is at most its residual all the same."""
+    X, y = np.arange(10.0)[:, None], np.array([0.9, 1.0, 3.0, 0.4, -0.4, -0.5, 0.3, -0.6, 0.7, 1.2])
+    weight = np.array([1e3, 1e1, 1e2, 1e-12, 1e4, 1e3, 1e-2, 1e2, 1e8, 1e1])
+    for options in ({"max_leaf_nodes": 10}, {"max_leaf_nodes": 10, "l1_regularization": 1e-9}):
+        model = HistGradientBoostingRegressor(max_iter=4, min_samples_leaf=1, **options).fit(X, y, weight)
+        assert np.abs(model.predict(X) - model.init_[0]).max() <= np.abs(y - model.init_[0]).max()
+
+
 def test_several_classes_agree_with_scikit_learn():
     X, y = load_iris(return_X_y=True)
     ours = HistGradientBoostingClassifier(max_iter=4).fit(X, y)

@@ -126,6 +126,8 @@ def test_other_losses():
     peer = PoissonRegressor(alpha=0.1, tol=1e-10).fit(X, counts)
     np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(model.predict(X), peer.predict(X), rtol=1e-4)
+    with pytest.raises(ValueError, match="the prediction for row 0 of X is beyond floating-point numbers"):
+        model.predict([[1e4, 0.0, 0.0]])
     y = X @ [1.0, 2.0, 3.0]
     y[:10] += 500.0
     robust = LinearBoostingRegressor(Huber(1.0), max_iter=500).fit(X, y)

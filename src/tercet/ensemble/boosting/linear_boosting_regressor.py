@@ -9,6 +9,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, NonNegative, Range, Seed
 from tercet.core.scaling import LARGE
+from tercet.core.validation import finite_predictions
 from tercet.ensemble.boosting.boosting_losses import GammaBoosting, PoissonBoosting
 from tercet.ensemble.boosting.linear_boosting import BaseLinearBoosting
 from tercet.ensemble.boosting.loss_choice import regression_loss
@@ -135,4 +136,7 @@ class LinearBoostingRegressor(BaseLinearBoosting, LinearRegressor):
         array of shape (n_samples,)
         """
         F = super().predict(X)
-        return np.exp(F) if isinstance(self._loss_of(), PoissonBoosting | GammaBoosting) else F
+        if not isinstance(self._loss_of(), PoissonBoosting | GammaBoosting):
+            return F
+        with np.errstate(over="ignore"):
+            return finite_predictions(np.exp(F), type(self).__name__)

@@ -327,7 +327,9 @@ class PagedGrower:
         """The sums of gradients and hessians of the leaves, over all pages; rows move to the last children."""
         units = unit_for(self.totals.gradients, FINEST), unit_for(self.totals.hessians, FINEST)
         wanted = LeafSums(self.marks.take(), self.leaf_of, n_nodes, self.k, units)
-        return self.pages.total(wanted, self.jobs) * np.array(units)
+        sums = self.pages.total(wanted, self.jobs)
+        sums[:, 1] = np.maximum(sums[:, 1], 1)  # as `leafwise_kernels.finish_leaf` has it
+        return sums * np.array(units)
 
 
 def _marks_below(node: PagedNode) -> list[int]:

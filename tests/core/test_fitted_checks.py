@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from tercet.core.estimator import Estimator
 from tercet.core.fitted_checks import (
@@ -26,6 +27,8 @@ from tercet.core.fitted_checks import (
     declared,
 )
 from tercet.linear_model import LogisticRegression
+from tercet.naive_bayes import GaussianNB
+from tercet.rules import RIPPERClassifier
 
 CSR = sparse.csr_array(np.eye(3))
 ASTRAY = sparse.csr_array(np.eye(3))
@@ -154,3 +157,34 @@ def test_copies_are_not_checked_but_restored_models_are():
     with pytest.raises(ValueError, match="LogisticRegression: coef_ is"):
         pickle.loads(pickle.dumps(model))
     pickle.loads(pickle.dumps(LogisticRegression(C=-1.0)))  # not fitted: the next fit refuses it
+
+
+@pytest.mark.parametrize(
+    ("fit", "name", "hint"),
+    [
+        (True, "rules_", r"Did you mean 'ruleset_' or 'rule_starts_'\?"),
+        (True, "coef_", "It has categories_, classes_, .*, ruleset_."),
+        (False, "rules_", "This RIPPERClassifier is not fitted yet; call 'fit' first."),
+        (False, "n_features_in_", "This RIPPERClassifier is not fitted yet; call 'fit' first."),
+    ],
+)
+def test_a_missing_attribute_has_pythons_sentence_and_a_hint(fit, name, hint):
+    model = RIPPERClassifier(random_state=0)
+    if fit:
+        model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    kind = AttributeError if fit else NotFittedError
+    with pytest.raises(
+        kind, match=rf"^'RIPPERClassifier' object has no attribute '{name}'\. {hint}$"
+    ) as found:
+        getattr(model, name)
+    assert isinstance(found.value, AttributeError)
+    assert isinstance(found.value, NotFittedError) != fit
+    assert not hasattr(model, name)
+    assert str(pickle.loads(pickle.dumps(found.value))) == str(found.value)  # from other processes
+
+
+def test_an_attribute_that_a_model_should_have():
+    model = GaussianNB().fit([[0.0], [1.0]], [0, 1])
+    del model.theta_
+    with pytest.raises(NotFittedError, match=r"^'GaussianNB' object .* 'theta_'\. It is not learned with"):
+        model.predict([[0.0]])

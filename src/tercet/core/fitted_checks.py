@@ -29,6 +29,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.core.symbolic_shapes import Mismatch, Sizes, in_words, is_optional, size_of, unify
 from tercet.core.validation import check_structure
 
@@ -246,6 +247,25 @@ def classes_of_outputs(model: Any) -> Any:
     return Each(Labels("classes@"), "outputs") if several else Labels("classes")
 
 
+class MissingAttributeError(AttributeError):
+    """An attribute that a fitted estimator does not have, with names that are spelled like it.
+
+    The names are looked up when the message is read: attributes are often asked for (`feature_names_in_` by every
+    prediction) where nobody is told that they are not there.
+    """
+
+    def __str__(self) -> str:
+        owner, name = self.args
+        known = {*vars(owner), *dir(type(owner))}
+        fitted = sorted(one for one in known if one.endswith("_") and not one.startswith("_"))
+        near = spelling_suggestions(name, fitted, 2)
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"It has {', '.join(fitted)}."
+        return f"{type(owner).__name__!r} object has no attribute {name!r}. {hint}"
+
+    def __reduce__(self) -> Any:  # to other processes without the estimator
+        return AttributeError, (str(self),)
+
+
 class FittedAttributes:
     """Attributes that `fit` makes: who asks for one that is not there is told why."""
 
@@ -253,13 +273,22 @@ class FittedAttributes:
 
         def __getattr__(self, name: str) -> Any:
             kind = type(self)
-            is_fitted = (name.endswith("_") and not name.startswith("_")) or name in declared(kind)
-            if not is_fitted or hasattr(kind, name):
+            is_declared = name in declared(kind)
+            if not (is_declared or (name.endswith("_") and not name.startswith("_"))) or hasattr(kind, name):
                 return object.__getattribute__(self, name)  # which says what is wrong
-            raise NotFittedError(
-                f"{kind.__name__} has no {name!r}: it is not fitted, not in this way, or was loaded from a file "
-                "that lacks it."
+            state = vars(self)
+            is_fitted = "n_features_in_" in state or any(
+                known.endswith("_") and not known.startswith("_") for known in state
             )
+            if is_fitted and not is_declared:
+                # an owner of None keeps Python from adding a suggestion of its own to tracebacks
+                raise MissingAttributeError(self, name, name=name, obj=None)
+            hint = (
+                "It is not learned with these parameters, or the model was loaded from a file that lacks it."
+                if is_fitted
+                else f"This {kind.__name__} is not fitted yet; call 'fit' first."
+            )
+            raise NotFittedError(f"{kind.__name__!r} object has no attribute {name!r}. {hint}")
 
 
 def check_fitted(model: Any) -> None:

@@ -1,24 +1,36 @@
-"""Classes and functions that scikit-learn has too: parameters, defaults, methods, fitted attributes, warnings.
+"""Classes and functions that scikit-learn has too: parameters, defaults, values, methods, attributes, warnings.
 
 Each difference is an entry of `DIFFERENCES` with its reason; an entry that is no difference any more is an error.
 """
 
 import functools
 import inspect
+import re
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
+from sklearn.linear_model import LogisticRegression as PeerLogisticRegression
+from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
+from tercet.cluster import OPTICS
 from tercet.core.lazy import own_names
+from tercet.core.parameters import allows, hints
+from tercet.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+from tercet.linear_model import LogisticRegression, LogisticRegressionCV, Perceptron
 from tests.peers.test_public_names import MODULES, public_names
 from tests.peers.test_public_names import pair as modules
 
 NUMBER = "iterations are counted for every solver, which scikit-learn's own checks of estimators ask for"
 
+NEIGHBOURS = ("Classifier", "Regressor", "Transformer")
 STATISTICS = ("get_n_calls", "get_tree_stats", "reset_n_calls")
-# "Class.parameter", "Class.method()", "Class.attribute_", "Class!parameter" (a warning) or "function.parameter".
+PYFUNC = "'pyfunc' is what scikit-learn calls a callable inside: give that"
+NO_NEIGHBOURS = "None passes scikit-learn's check of the value and fails after it"
+NO_LOSS = "a number that the loss is not defined with, and that scikit-learn's check lets pass"
+# "Class.parameter", "Class.method()", "Class.attribute_", "Class!parameter" (a warning), "Class?parameter" (values)
+# or "function.parameter".
 DISPLAYED = ("target_idx", "deciles")
 DRAWN = ("line_kw", "contour_kw", "ice_lines_kw", "heatmap_kw", "bar_kw", "pd_line_kw", "pdp_lim", "centered")
 DIFFERENCES: dict[str, str] = {
@@ -42,6 +54,22 @@ DIFFERENCES: dict[str, str] = {
         ("HistGradientBoostingClassifier.train_score_", "HistGradientBoostingRegressor.train_score_"),
         "there without early stopping, too",
     ),
+    **dict.fromkeys(
+        (
+            *(f"{kind}?metric" for kind in ("KernelDensity", "NearestNeighbors")),
+            *(f"{way}Neighbors{kind}?metric" for way in ("K", "Radius") for kind in NEIGHBOURS),
+        ),
+        PYFUNC,
+    ),
+    **dict.fromkeys((f"KNeighbors{kind}?n_neighbors" for kind in NEIGHBOURS), NO_NEIGHBOURS),
+    **dict.fromkeys((f"{kind}?beta_loss" for kind in ("NMF", "MiniBatchNMF")), NO_LOSS),
+    "LinearSVR?epsilon": NO_LOSS,
+    "NuSVR?C": "an infinite C passes scikit-learn's check, and its solver fails",
+    "DBSCAN?p": "a power of 0 is none of a distance: scikit-learn fails after its check",
+    **dict.fromkeys(
+        ("ElasticNet?max_iter", "Lasso?max_iter"), "None passes scikit-learn's check and fails after it"
+    ),
+    "IsolationForest?max_features": "scikit-learn takes 0 and less for 1",
     **dict.fromkeys(
         (
             *(f"PartialDependenceDisplay.{name}" for name in DISPLAYED),
@@ -282,9 +310,41 @@ def warning_differences(theirs, ours, name):
     return found
 
 
+NUMBERS = (-1, 0, 1, 2, -0.5, 0.0, 0.5, 1.0, 2.5, np.inf, np.int64(2), np.float32(0.5))
+
+
+def value_differences(theirs, ours, name):
+    """Values that scikit-learn's class allows and ours refuses: plain ones, and the ends of ranges."""
+    found, allowed = {}, hints(ours)
+    for key, constraints in getattr(theirs, "_parameter_constraints", {}).items():
+        if key not in allowed or isinstance(constraints, str):  # no constraint
+            continue
+        candidates = [
+            None,
+            *NUMBERS,
+            *((True, False) if {"boolean", "verbose"} & {*map(str, constraints)} else ()),
+        ]
+        for constraint in constraints:
+            if isinstance(constraint, StrOptions):
+                candidates += constraint.options - {"warn", "deprecated"}
+            if isinstance(constraint, Interval):
+                candidates += [end for end in (constraint.left, constraint.right) if end is not None]
+        checks = [make_constraint(constraint) for constraint in constraints]
+        refused = {
+            repr(value)
+            for value in candidates
+            if any(check.is_satisfied_by(value) for check in checks) and not allows(allowed[key], value)
+        }
+        if refused:
+            found[f"{name}?{key}"] = f"refuses {', '.join(sorted(refused))}"
+    return found
+
+
 def compare(name, found, kinds):
     """The differences found are those that are listed for this test, and no others."""
-    known = {key for key in DIFFERENCES if key.startswith((f"{name}.", f"{name}!")) and kinds(key)}
+    known = {
+        key for key in DIFFERENCES if key.startswith((f"{name}.", f"{name}!", f"{name}?")) and kinds(key)
+    }
     assert set(found) == known, {
         "not listed": {key: found[key] for key in set(found) - known},
         "listed, but no difference": sorted(known - set(found)),
@@ -306,7 +366,7 @@ def test_constructor(module, name):
         found = signature_differences(theirs.__init__, ours.__init__, name)
     except ValueError:  # an extension type without a signature
         found = {}
-    compare(name, found, lambda key: "!" not in key and not is_method(key) and not is_attribute(key))
+    compare(name, found, lambda key: not {*"!?"} & {*key} and not is_method(key) and not is_attribute(key))
 
 
 @pytest.mark.parametrize(("module", "name"), CLASSES)
@@ -325,6 +385,40 @@ def test_deprecated_parameters_warn(module, name):
     compare(name, warning_differences(theirs, ours, name), lambda key: "!" in key)
 
 
+@pytest.mark.parametrize(("module", "name"), CLASSES)
+def test_values_that_scikit_learn_allows(module, name):
+    compare(name, value_differences(*pair(module, name), name), lambda key: "?" in key)
+
+
+@pytest.mark.parametrize("options", [{"C": np.inf}, {"C": np.inf, "l1_ratio": 1.0}])
+def test_liblinear_refuses_no_penalty_as_in_scikit_learn(options):
+    (X,), y = data_for("PCA"), np.arange(60) % 2
+    for kind in (PeerLogisticRegression, LogisticRegression):
+        with pytest.raises(ValueError, match=r"C=np\.inf as well as penalty=None is not supported"):
+            kind(solver="liblinear", **options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GradientBoostingClassifier(n_estimators=3, n_iter_no_change=np.int64(2)),
+        GradientBoostingRegressor(n_estimators=3, n_iter_no_change=np.int64(2)),
+        LogisticRegressionCV(
+            Cs=2, cv=2, max_iter=0, l1_ratios=(0,), scoring="accuracy", use_legacy_attributes=False
+        ),
+        OPTICS(eps=np.inf, cluster_method="dbscan"),
+        Perceptron(verbose=True),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_values_that_were_refused_or_failed(model):
+    X, y = data_for(type(model).__name__)[0], np.repeat([0, 1, 2], 20)
+    found = (
+        clone(model).fit_predict(X) if hasattr(model, "fit_predict") else clone(model).fit(X, y).predict(X)
+    )
+    assert np.isfinite(found).all()
+
+
 @pytest.mark.parametrize(("module", "name"), FUNCTIONS)
 def test_functions(module, name):
     compare(name, signature_differences(*pair(module, name), name), lambda key: True)
@@ -332,4 +426,4 @@ def test_functions(module, name):
 
 def test_every_difference_is_of_something_that_both_have():
     names = {param.values[1] for param in CLASSES + FUNCTIONS}
-    assert {key.replace("!", ".").partition(".")[0] for key in DIFFERENCES} <= names
+    assert {re.sub("[!?]", ".", key).partition(".")[0] for key in DIFFERENCES} <= names

@@ -24,7 +24,7 @@ from tercet.cluster.steep_areas import absolute_size, xi_clusters, xi_labels
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, Clusterer
 from tercet.core.fitted_checks import Floats, Indices
-from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Range
+from tercet.core.parameters import Count, Fraction, Jobs, Range
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.stopping import check_stop
 from tercet.neighbors import NearestNeighbors
@@ -120,7 +120,7 @@ class OPTICS(Clusterer):
         p: Power = 2,
         metric_params: dict | None = None,
         cluster_method: Literal["xi", "dbscan"] = "xi",
-        eps: NonNegative | None = None,
+        eps: Annotated[float, Range(0, np.inf, "[]")] | None = None,
         xi: Fraction = 0.05,
         predecessor_correction: bool = True,
         min_cluster_size: Size | None = None,

@@ -76,7 +76,7 @@ class Perceptron(LinearClassifier):
     shuffle : bool, default=True
         Visit the rows in a new random order in each pass (runs of 16 neighbours stay together when the data
         are larger than the cache). False is the order of the data.
-    verbose : int, default=0
+    verbose : int or bool, default=0
         Print a line for each pass.
     eta0 : float, default=1.0
         How far a mistake moves the hyperplane.
@@ -141,7 +141,7 @@ class Perceptron(LinearClassifier):
         max_iter: Count = 1000,
         tol: Real | None = 1e-3,
         shuffle: bool = True,
-        verbose: int = 0,
+        verbose: int | bool = 0,
         eta0: Positive = 1.0,
         n_jobs: Jobs = None,
         random_state: Seed = 0,

@@ -37,7 +37,7 @@ def linear_booster(x: list[float], y: list[float], alpha: float, lam: float) -> 
     from tercet.ensemble import LinearBoostingClassifier, LinearBoostingRegressor
 
     rows, target = np.array(x, dtype=float)[:, None], np.array(y)
-    options = {"l1_regularization": alpha, "l2_regularization": lam}
+    options: dict[str, Any] = {"l1_regularization": alpha, "l2_regularization": lam}
     numbers = LinearBoostingRegressor(**options).fit(rows, target)
     classes = LinearBoostingClassifier(max_iter=1, **options).fit(rows, target > 2)
     return {

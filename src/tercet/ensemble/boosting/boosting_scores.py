@@ -15,7 +15,8 @@ class LossStopping:
 
     def __init__(self, patience: int | None, tol: float) -> None:
         self.patience, self.tol = patience, tol
-        self.recent: collections.deque[float] = collections.deque(maxlen=patience)
+        length = None if patience is None else int(patience)  # a deque refuses NumPy's integers
+        self.recent: collections.deque[float] = collections.deque(maxlen=length)
 
     def reached(self, loss: float) -> bool:
         """Whether to stop after a round with this loss."""

@@ -234,8 +234,7 @@ class LogisticRegression(LinearClassifier):
         theta = self._start(objective) if self.warm_start else np.zeros(objective.size)
         loops: list[Steps] = []
         try:
-            if self.max_iter:
-                theta = minimise(self, objective, theta, self._loop(objective, loops, self.steps))
+            theta = minimise(self, objective, theta, self._loop(objective, loops, self.steps))
         finally:  # after Ctrl-C too
             self.n_iter_ = np.array([len(loops[-1].history) if loops else 0], dtype=np.int32)
         self._set(self._unpack(objective, theta))
@@ -467,7 +466,12 @@ class LogisticRegression(LinearClassifier):
 def minimise(
     model: Any, objective: LogisticObjective, theta: np.ndarray, steps: Callable[..., Steps]
 ) -> np.ndarray:
-    """The parameters that minimise the objective, by the solver that the model asks for."""
+    """The parameters that minimise the objective, by the solver that the model asks for.
+
+    With max_iter=0 they stay where they are, as in scikit-learn.
+    """
+    if not model.max_iter:
+        return theta
     solver: str = model.solver
     limits: dict[str, Any] = {"tol": model.tol, "max_iter": model.max_iter, "steps": steps}
     if solver == "liblinear":

@@ -14,7 +14,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.folds import checked_folds, take_rows
 from tercet.core.parallel import each
-from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Positive, Seed
+from tercet.core.parameters import ArrayLike, Count, CountOrZero, Jobs, NonNegative, Positive, Seed
 from tercet.core.steps import ConvergenceWarning, Steps
 from tercet.linear_model._logistic.fold_score import FoldScore
 from tercet.linear_model._logistic.regularization import BY_NAME, warn_of_changing_defaults
@@ -108,7 +108,7 @@ class LogisticRegressionCV(LogisticRegression):
         scoring: str | Callable | None = "warn",
         solver: Solver = "lbfgs",
         tol: NonNegative = 1e-4,
-        max_iter: Count = 100,
+        max_iter: CountOrZero = 100,
         class_weight: dict | Literal["balanced"] | None = None,
         n_jobs: Jobs = None,
         verbose: int | bool = 0,

@@ -269,7 +269,7 @@ def finish_leaf(tree, t):
         total_g += in_units(gradients[r], tree.per_gradient)
         total_h += in_units(hessians[r], tree.per_hessian)
     # Beside much heavier rows those of a leaf may be less than a unit together: they count as one.
-    g, h = np.float64(total_g) / tree.per_gradient, np.float64(max(total_h, 1)) / tree.per_hessian
+    g, h = np.float64(total_g) / tree.per_gradient, np.float64(max(total_h, np.int64(1))) / tree.per_hessian
     # A tree without a split adds nothing: where no cut gains, the hessians may be 0, and the step without a limit.
     more = leaf_step(g, h, tree.penalty, tree.l1, tree.rate) if t > 0 else 0.0
     scores = tree.scores

@@ -285,7 +285,7 @@ def test_other_errors():
     assert_allclose(model.priors_, [0.25, 0.25, 0.5])
 
 
-@pytest.mark.parametrize("options", [{}, {"solver": "eigen", "shrinkage": "auto"}, {"solver": "fisher"}])
+@pytest.mark.parametrize("options", [{"solver": "eigen", "shrinkage": "auto"}, {"solver": "fisher"}])
 def test_conformance(options):
     results = check_estimator(LinearDiscriminantAnalysis(**options), on_fail=None, on_skip=None)
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []

@@ -24,9 +24,7 @@ def data(n=200, d=5, k=None, seed=0, shift=3.0):
     return X, y if k else y[:, 0], rng.uniform(0.2, 3.0, n)
 
 
-@pytest.mark.parametrize(
-    "model", [LinearRegression(), LinearRegression(solver="normal"), LinearRegression(positive=True)]
-)
+@pytest.mark.parametrize("model", [LinearRegression(solver="normal"), LinearRegression(positive=True)])
 def test_conformance(model):
     failed = [r for r in check_estimator(model, on_fail=None) if r["status"] == "failed"]
     assert failed == []

@@ -75,7 +75,6 @@ def test_squared_and_absolute_losses_as_objects():
 @pytest.mark.parametrize(
     "options",
     [
-        {},
         {"penalty": "l1"},
         {"penalty": "lq", "random_state": 0},
         {"penalty": "elasticnet", "algorithm": "proximal"},

@@ -339,8 +339,6 @@ def test_pickle(kind):
 @pytest.mark.parametrize(
     "model",
     [
-        OneVsRestClassifier(LogisticRegression()),
-        OneVsOneClassifier(LogisticRegression()),
         OutputCodeClassifier(LogisticRegression(), code_size=4, random_state=0),
         OutputCodeClassifier(GaussianNB(), code="one-vs-one", decoding="loss-weighted"),
     ],

@@ -12,7 +12,6 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.naive_bayes import GaussianNB
-from sklearn.utils.estimator_checks import check_estimator
 
 from tercet.multiclass import ThresholdMovingClassifier, rescale
 
@@ -81,8 +80,3 @@ def test_weights_count_as_rows():
 def test_errors(options, message):
     with pytest.raises(ValueError, match=message):
         ThresholdMovingClassifier(**{"estimator": GaussianNB(), **options}).fit(X, y)
-
-
-def test_conformance():
-    results = check_estimator(ThresholdMovingClassifier(LogisticRegression()), on_fail=None, on_skip=None)
-    assert [r["check_name"] for r in results if r["status"] == "failed"] == []

@@ -15,10 +15,9 @@ class _PassedOn:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        package, _, module = name.rpartition(".")
-        if not package or package.partition(".")[0] != "tercet":
+        if not path or not name.startswith("tercet."):
             return None
-        folder = os.path.join(path[0] if path else "", module)
+        folder = os.path.join(path[0], name.rpartition(".")[2])
         stub = os.path.join(folder, "__init__.pyi")
         if os.path.exists(stub[:-1]) or not os.path.exists(stub):
             return None

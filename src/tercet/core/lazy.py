@@ -85,7 +85,7 @@ def own_names(package: str) -> list[str]:
         return sorted(scikit_learn_table()["ours"].get(inside, ()))
     module = importlib.import_module(package)
     if not isinstance(module, _LazyPackage):
-        return sorted(getattr(module, "__all__", ()))
+        return defined_names(module)
     return [name for name in sorted(module._places) if not is_passed_on(f"{inside}.{name}".lstrip("."))]
 
 

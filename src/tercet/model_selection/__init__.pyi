@@ -39,6 +39,7 @@ from sklearn.model_selection import (
 from tercet.model_selection.bayesian_correlated_test import BayesianTest, bayesian_correlated_test
 from tercet.model_selection.bias_variance import BiasVariance, bias_variance, bias_variance_of_predictions
 from tercet.model_selection.binomial_test import BinomialTest, binomial_test
+from tercet.model_selection.bootstrap import Bootstrap, BootstrapSample
 from tercet.model_selection.bootstrap_estimate import BootstrapEstimate, bootstrap_estimate
 from tercet.model_selection.complexity_curve import ComplexityCurve, complexity_curve
 from tercet.model_selection.five_by_two_cv_test import FiveByTwoTest, five_by_two_cv_test
@@ -55,7 +56,9 @@ __all__ = [
     "BayesianTest",
     "BiasVariance",
     "BinomialTest",
+    "Bootstrap",
     "BootstrapEstimate",
+    "BootstrapSample",
     "ComplexityCurve",
     "CorrectedSelection",
     "FiveByTwoTest",

@@ -20,9 +20,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.catalog import method
-from tercet.core.estimator import generator
 from tercet.core.meta import rows_at
 from tercet.core.parallel import one_blas_thread
+from tercet.model_selection.bootstrap import Bootstrap
 from tercet.model_selection.bootstrap_estimate import fitted_on
 
 Decomposition = Literal["squared", "kohavi-wolpert", "domingos"]
@@ -104,12 +104,11 @@ def bias_variance(
     y, y_test = np.asarray(y), np.asarray(y_test)
     check_consistent_length(X, y)
     check_consistent_length(X_test, y_test)
-    rng, n = generator(random_state), len(y)
-    samples = [rng.integers(n, size=n) for _ in range(n_repeats)]
+    samples = Bootstrap(int(n_repeats), random_state=random_state).samples(len(y))
     with one_blas_thread():
         predictions = np.stack(
             Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(_predict_after)(clone(estimator), X, y, sample, X_test) for sample in samples
+                delayed(_predict_after)(clone(estimator), X, y, sample.in_bag, X_test) for sample in samples
             )
         )
     groups = _equal_rows(X_test)

@@ -18,9 +18,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.catalog import method
-from tercet.core.estimator import generator
 from tercet.core.meta import ConstantClassifier, rows_at
 from tercet.core.parallel import one_blas_thread
+from tercet.model_selection.bootstrap import Bootstrap, BootstrapSample
 
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -101,11 +101,10 @@ def bootstrap_estimate(
     y = np.asarray(y)
     check_consistent_length(X, y)
     loss = loss or (zero_one if is_classifier(estimator) else squared)
-    rng, n = generator(random_state), len(y)
-    samples = [rng.integers(n, size=n) for _ in range(n_bootstraps)]
+    n, bootstrap = len(y), Bootstrap(int(n_bootstraps), random_state=random_state)
     with one_blas_thread():
         parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_left_out_losses)(clone(estimator), X, y, sample, loss) for sample in samples
+            delayed(_left_out_losses)(clone(estimator), X, y, sample, loss) for sample in bootstrap.samples(n)
         )
     total, count = np.zeros(n), np.zeros(n)
     for rows, losses in parts:
@@ -142,13 +141,13 @@ def squared(y: np.ndarray, f: np.ndarray) -> np.ndarray:
 
 
 def _left_out_losses(
-    estimator: Any, X: Any, y: np.ndarray, sample: np.ndarray, loss: Loss
+    estimator: Any, X: Any, y: np.ndarray, sample: BootstrapSample, loss: Loss
 ) -> tuple[Any, Any]:
-    left = np.setdiff1d(np.arange(len(y)), sample)
+    rows, left = sample
     if not len(left):
         return left, np.empty(0)
     with one_blas_thread():
-        fitted = fitted_on(estimator, rows_at(X, sample), y[sample])
+        fitted = fitted_on(estimator, rows_at(X, rows), y[rows])
         return left, loss(y[left], np.asarray(fitted.predict(rows_at(X, left))))
 
 

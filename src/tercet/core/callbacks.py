@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, log_loss
 from sklearn.model_selection import train_test_split
 
 from tercet.core.steps import reported_attributes, without_fit
@@ -107,10 +107,8 @@ class EarlyStopping:
                 )
             self._watches[estimator] = _Watch(*self.validation_data)
         watch = self._watches[estimator]
-        scoring = self.scoring
-        if scoring is None and is_classifier(estimator) and hasattr(estimator, "predict_proba"):
-            scoring = "neg_log_loss"
-        watch.scorer = check_scoring(estimator, scoring)
+        likely = self.scoring is None and is_classifier(estimator) and hasattr(estimator, "predict_proba")
+        watch.scorer = log_likelihood if likely else check_scoring(estimator, self.scoring)
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         pass
@@ -168,6 +166,12 @@ class _Watch:
             self.best = {k: copy.copy(v) for k, v in reported_attributes(estimator, fitted).items()}
         else:
             self.waited += 1
+
+
+def log_likelihood(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """The mean log-likelihood of rows, which need not be of all classes."""
+    proba = estimator.predict_proba(X)
+    return -float(log_loss(y, proba, labels=estimator.classes_, sample_weight=sample_weight))
 
 
 def _is_fit(context: Any) -> bool:

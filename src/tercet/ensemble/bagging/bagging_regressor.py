@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.metrics import r2_score
@@ -56,6 +56,11 @@ class BaggingRegressor(BaseBagging, Regressor):
     param_distributions : dict, optional
         Parameters of the members that each draws at random (parameter perturbation): lists of values, or
         distributions with `rvs`, by name.
+    oob_use : {"prune", "early_stopping"}, optional
+        What each member does with its out-of-bag rows, beside `oob_score`. With "prune" decision trees are pruned
+        by them, as their `pruning` says ("reduced_error" where that is None). With "early_stopping" members that
+        learn in rounds stop by them: boosting gets them as X_val and y_val, other iterative members a callback
+        `tercet.EarlyStopping`, which keeps the best round.
 
     Attributes
     ----------
@@ -92,6 +97,7 @@ class BaggingRegressor(BaseBagging, Regressor):
         random_state: Seed = None,
         verbose: CountOrZero | bool = 0,
         param_distributions: dict | None = None,
+        oob_use: Literal["prune", "early_stopping"] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -105,6 +111,7 @@ class BaggingRegressor(BaseBagging, Regressor):
         self.random_state = random_state
         self.verbose = verbose
         self.param_distributions = param_distributions
+        self.oob_use = oob_use
 
     def _default_estimator(self) -> Any:
         return DecisionTreeRegressor()

@@ -5,12 +5,14 @@ Watermelon notes ch. 6.
 
 from __future__ import annotations
 
+import inspect
 import numbers
 import warnings
 from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn import config_context, get_config
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -18,6 +20,7 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
+from tercet.core.callbacks import EarlyStopping
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Indices, Sizes, Whole
 from tercet.core.meta import columns_at, rows_at
@@ -27,6 +30,7 @@ from tercet.ensemble.base import BaseEnsemble, check_drawn, rows_of_sample, take
 from tercet.ensemble.member_checks import check_member_widths
 
 OUT_OF_BAG = ("oob_score_", "oob_decision_function_", "oob_prediction_")
+HELD_OUT_PRUNINGS = ("reduced_error", "pre", "validation")
 CountOrShare = Count | Annotated[float, Range(0, 1, "(]")]
 
 
@@ -43,6 +47,7 @@ class BaseBagging(BaseEnsemble):
     bootstrap: Any
     bootstrap_features: Any
     oob_score: Any
+    oob_use: Any
     warm_start: Any
     n_jobs: Any
     random_state: Any
@@ -98,6 +103,7 @@ class BaseBagging(BaseEnsemble):
         self._n_drawn = self._rows_drawn(X.shape[0], sample_weight)
         self._n_columns = self._columns_drawn(X.shape[1])
         kept = self._kept_members()
+        self._check_oob_use(X.shape[0])
         for name in OUT_OF_BAG:  # of an earlier fit
             self.__dict__.pop(name, None)
         self._seeds = generator(self.random_state).integers(2**31 - 1, size=self.n_estimators)
@@ -131,8 +137,10 @@ class BaseBagging(BaseEnsemble):
         n, columns, rows = X.shape[0], self._drawn_columns(seed, X.shape[1]), self._drawn_rows(seed)
         member = self._member(np.random.default_rng([seed, 3])).set_params(**self._drawn_parameters(seed))
         part = X if self._takes_all(columns, X.shape[1]) else columns_at(X, columns)
+        counts = np.bincount(rows, minlength=n).astype(np.float64)
+        own_callbacks = list(getattr(member, "_skl_callbacks", ()))
+        params = {**params, **self._held_out(member, part, y, counts)}
         if consumes_weights(member):
-            counts = np.bincount(rows, minlength=n).astype(np.float64)
             member.fit(part, y, **{**params, "sample_weight": counts})
         else:
             own = {
@@ -140,7 +148,49 @@ class BaseBagging(BaseEnsemble):
                 for name, value in params.items()
             }
             member.fit(rows_at(part, rows), y[rows], **own)
+        if self.oob_use == "early_stopping" and hasattr(member, "set_callbacks"):
+            member.set_callbacks(*own_callbacks)  # the added one holds rows
         return member, columns
+
+    def _held_out(self, member: Any, X: Any, y: np.ndarray, counts: np.ndarray) -> dict[str, Any]:
+        """What `fit` of a member gets so that it uses its out-of-bag rows; a member may be set to use them, too."""
+        if self.oob_use is None:
+            return {}
+        left = counts == 0 if self._draw_weight is None else (counts == 0) & (self._draw_weight > 0)
+        if isinstance(self, ClassifierMixin):  # classes that the member does not see tell it nothing
+            left &= np.isin(y, y[counts > 0])
+        held = np.flatnonzero(left)
+        if not held.size:
+            if self.oob_use == "prune":
+                member.set_params(pruning=None)
+            return {}
+        given = rows_at(X, held), y[held]
+        if self.oob_use == "prune" and member.pruning is None:
+            member.set_params(pruning="reduced_error")
+        elif not takes_held_out_rows(member):
+            watchers = [*getattr(member, "_skl_callbacks", ()), EarlyStopping(validation_data=given)]
+            member.set_callbacks(*watchers)
+            return {}
+        return dict(zip(("X_val", "y_val"), given))
+
+    def _check_oob_use(self, n: int) -> None:
+        """Refuse members that can make no use of out-of-bag rows, and samples that leave none."""
+        if self.oob_use is None:
+            return
+        name = f"{type(self).__name__}: oob_use={self.oob_use!r}"
+        if not self.bootstrap and self._n_drawn >= n:
+            raise ValueError(
+                f"{name} needs rows that are not drawn. Use bootstrap=True, or a smaller max_samples."
+            )
+        trouble = oob_trouble(self.estimator_, self.oob_use)
+        if trouble:
+            raise ValueError(f"{name}: the members ({type(self.estimator_).__name__}) {trouble}")
+        if self.oob_score:
+            warnings.warn(
+                f"{name}: the out-of-bag rows have a part in the members, so that oob_score_ is too good. Use rows "
+                "that are held out.",
+                stacklevel=5,
+            )
 
     def _routed(self, method: str, params: dict[str, Any]) -> Any:
         """Metadata for the methods of the members, by name of the method."""
@@ -316,3 +366,43 @@ def consumes_weights(estimator: Any) -> bool:
     if get_config()["enable_metadata_routing"]:
         return bool(get_routing_for_object(estimator).consumes("fit", ("sample_weight",)))
     return takes_weights(estimator)
+
+
+def takes_held_out_rows(member: Any) -> bool:
+    """Whether `fit` takes rows to prune or to stop by."""
+    return {"X_val", "y_val"} <= set(inspect.signature(member.fit).parameters)
+
+
+def oob_trouble(member: Any, use: str) -> str:
+    """Why members can make no use of out-of-bag rows, and what can; "" where they can.
+
+    Examples
+    --------
+    >>> from tercet.tree import DecisionTreeClassifier
+    >>> oob_trouble(DecisionTreeClassifier(), "prune")
+    ''
+    >>> oob_trouble(DecisionTreeClassifier(), "early_stopping")
+    "do not learn in rounds. Use oob_use='prune'."
+    """
+    params = member.get_params(deep=False)
+    prunes = "pruning" in params and takes_held_out_rows(member)
+    if use == "prune":
+        if not prunes:
+            return "cannot be pruned. Use decision trees of tercet, such as DecisionTreeClassifier()."
+        if params["pruning"] not in (None, *HELD_OUT_PRUNINGS):
+            return (
+                f"have pruning={params['pruning']!r}, which looks at no held-out rows; it can be one of "
+                + (f"{list(HELD_OUT_PRUNINGS)} or None, which stands for the first.")
+            )
+        return ""
+    if prunes:
+        return "do not learn in rounds. Use oob_use='prune'."
+    if takes_held_out_rows(member):
+        if params.get("early_stopping") is False:
+            return "have early_stopping=False. Use early_stopping=True."
+        return (
+            "have n_iter_no_change=None. Use a number." if params.get("n_iter_no_change", 1) is None else ""
+        )
+    if not hasattr(member, "set_callbacks"):
+        return "neither take X_val and y_val in fit nor follow callbacks: they cannot stop on rows that are given."
+    return ""

@@ -230,7 +230,8 @@ def elements(card: Card | None) -> list[str]:
     """The three elements and the places in the texts, from the card."""
     if card is None:
         return []
-    rows = [("Model", card.model), ("Strategy", card.strategy)]
+    problem = {True: "convex", False: "not convex", None: ""}[card.convex]
+    rows = [("Model", card.model), ("Strategy", card.strategy), ("Loss", card.loss), ("Problem", problem)]
     rows += [(f"Algorithm {algorithm}".strip(), about) for algorithm, about in card.algorithms.items()]
     rows += [(trait.capitalize(), about) for trait, about in card.traits.items()]
     rows += [("Texts", "; ".join(card.texts)), ("Peers", ", ".join(card.peers))]

@@ -164,6 +164,8 @@ def test_info_tells_everything():
         "Perceptron  感知机",
         "from tercet.linear_model import Perceptron",
         "strategy  sum of -y(w·x + b) over the misclassified",
+        "loss  perceptron: L(y, f) = max(0, -y f(x))",
+        "problem  not convex",
         "dual: counts of mistakes",
         "eta0 = 1.0  a number in (0, inf)",
         "form = 'primal'  one of 'primal', 'dual'",
@@ -189,6 +191,17 @@ def test_info_in_chinese():
         "整数",
     ):
         assert words in answer.stdout, words
+
+
+def test_info_tells_the_loss_and_whether_learning_is_convex():
+    known = json.loads(tercet("info", "AdaBoostClassifier", "--json").stdout)
+    assert (known["loss"], known["convex"]) == ("exponential", False)
+    answer = tercet("info", "AdaBoostClassifier", "--lang", "zh").stdout
+    assert "损失函数  指数损失函数: L(y, f) = exp(-y f(x))" in answer
+    assert "问题  非凸" in answer
+    answer = tercet("info", "SVC").stdout
+    assert "problem  convex: a local minimum is a global one" in answer
+    assert "loss  squared_hinge" in tercet("info", "LinearSVC").stdout  # which has no card of its own
 
 
 def test_info_says_what_parameters_mean_in_chinese():

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from tercet.cli import printing
 from tercet.cli.translation import language, tr
+from tercet.core.catalog import methods
 
 if TYPE_CHECKING:
     from tercet.cli.lookup import Match
@@ -58,12 +59,37 @@ def tercet(card: Card) -> Table:
         table.add_row(tr("model"), Text(tr(card.model)))
     if card.strategy:
         table.add_row(tr("strategy"), Text(tr(card.strategy)))
+    if card.loss:
+        table.add_row(tr("loss"), Text(_loss_line(card.loss)))
+    if card.convex is not None:
+        words = "convex: a local minimum is a global one" if card.convex else "not convex"
+        table.add_row(tr("problem"), Text(tr(words)))
     for k, (name, words) in enumerate(card.algorithms.items()):
         line = Text.assemble((f"{name}: " if name else "", "bold"), tr(words))
         table.add_row("" if k else tr("algorithm"), line)
     for name, words in card.traits.items():
         table.add_row(tr(name), Text(tr(words)))
     return table
+
+
+def _loss_line(name: str) -> str:
+    """A loss by its name in the language in use, and its formula where it has a card."""
+    cards = {_snake_case(card.name): card for card in methods(task="loss")}
+    known = cards.get(name)
+    if known is None:
+        return name
+    return f"{known.zh if language() == 'zh' else name}: {tr(known.model)}"
+
+
+def _snake_case(name: str) -> str:
+    """A class name as the parameter `loss` has it.
+
+    Examples
+    --------
+    >>> _snake_case("SquaredHinge")
+    'squared_hinge'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def _section(title: str, lines: list[RenderableType]) -> list[RenderableType]:

@@ -31,6 +31,7 @@ Damping = Annotated[float, Range(0, 1, "[)")]
     approach="discriminative",
     model="P(y | x) = exp(Σ_v w_{y_v}·x_v + Σ_uv Σ_k T_k(y_u, y_v) z_uvk) / Z(x) on the edges uv of a graph",
     strategy="penalised conditional log-likelihood: ½|w|² - C Σ log P(y | x)",
+    loss="log",
     convex=True,
     algorithms={
         "exact": "L-BFGS with marginals of a junction tree",

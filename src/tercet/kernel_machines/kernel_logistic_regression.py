@@ -27,6 +27,8 @@ CG_ITERATIONS = 1000  # most in one Newton step
     task="classification",
     model="P(y = c|x) ∝ exp(f_c(x)), f_c(x) = Σ_j a_cj K(x, x_j) + b_c",
     strategy="C Σ_i w_i (-log P(y_i|x_i)) + Σ_c |f_c|² / 2",
+    loss="log",
+    convex=True,
     algorithms={
         "newton-cholesky": "Newton's method, each step a weighted least-squares system that is factorised",
         "newton-cg": "Newton's method, each step by conjugate gradients on products with K",

@@ -32,6 +32,8 @@ from tercet.mixture.discrete_mixture import (
     approach="generative",
     model="P(x) = Σ_k π_k Π_j p_kj^x_j (1 - p_kj)^(1 - x_j)",
     strategy="maximum likelihood (alpha = 0) or maximum posterior probability",
+    loss="log",
+    convex=False,
     algorithms={
         "em": "E: posterior probabilities of the components; M: expected counts divided by their sums",
         "hard": "classification EM: each row assigned to its most probable component, then counts",

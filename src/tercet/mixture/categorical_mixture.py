@@ -26,6 +26,8 @@ BLOCK = 4096  # rows that are coded together
     approach="generative",
     model="P(x) = Σ_c π_c Π_j P(x_j | c), the class c hidden",
     strategy="maximum likelihood (alpha = 0) or maximum posterior probability",
+    loss="log",
+    convex=False,
     algorithms={
         "em": "E: posterior probabilities of the classes; M: expected counts divided by their sums",
         "hard": "classification EM: each row assigned to its most probable class, then counts",

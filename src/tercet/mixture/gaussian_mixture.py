@@ -37,6 +37,8 @@ from tercet.optimize import RunningStatistics, online_em_step
     approach="generative",
     model="a sum of k Gaussian densities: p(x) = Σ_k α_k N(x | μ_k, Σ_k)",
     strategy="maximum likelihood with hidden components (a posteriori where priors are given)",
+    loss="log",
+    convex=False,
     algorithms={
         "em": "E: responsibilities of the components for the rows; M: weighted means and covariances",
         "hard": "classification EM: each row assigned to its most probable component",

@@ -36,6 +36,8 @@ MOST = 1 << 16  # counts up to here find the logarithm of their factorial in a t
     approach="generative",
     model="P(x) = Σ_k π_k n! Π_j p_kj^x_j / x_j!, n = Σ_j x_j",
     strategy="maximum likelihood (alpha = 0) or maximum posterior probability",
+    loss="log",
+    convex=False,
     algorithms={
         "em": "E: posterior probabilities of the components; M: expected counts divided by their sums",
         "hard": "classification EM: each row assigned to its most probable component, then counts",

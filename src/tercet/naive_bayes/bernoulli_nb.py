@@ -22,6 +22,8 @@ from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB
     approach="generative",
     model="P(c | x) ∝ P(c) Π_j θ_cj^x_j (1-θ_cj)^(1-x_j), x_j in {0, 1}",
     strategy="maximum likelihood (alpha = 0) or its Bayesian estimate with alpha added to both counts",
+    loss="log",
+    convex=False,
     algorithms="counts by class, in one pass",
     texts=["watermelon notes ch. 5, sec. 5.3, 5.4", "Li ch. 4, sec. 4.2.1, 4.2.3"],
     peers=["sklearn.naive_bayes.BernoulliNB"],

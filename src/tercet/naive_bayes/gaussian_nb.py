@@ -32,6 +32,8 @@ LEAST_VARIANCE = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)  # 
     approach="generative",
     model="P(c | x) ∝ P(c) Π_j N(x_j; μ_cj, σ²_cj)",
     strategy="maximum likelihood (ddof = 0) or unbiased variances (ddof = 1)",
+    loss="log",
+    convex=False,
     algorithms="means and squares by class, in two passes",
     texts=["watermelon notes ch. 5, sec. 5.3, 5.4, eq. 5.7"],
     peers=["sklearn.naive_bayes.GaussianNB"],

@@ -23,6 +23,8 @@ from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB, log_shares
     approach="generative",
     model="P(c | x) ∝ P(c) Π_j θ_cj^x_j",
     strategy="maximum likelihood (alpha = 0) or its Bayesian estimate with alpha added to every count",
+    loss="log",
+    convex=False,
     algorithms="sums of the counts by class, in one pass",
     texts=["watermelon notes ch. 5, sec. 5.3, 5.4", "Li ch. 4, sec. 4.2.1, 4.2.3"],
     peers=["sklearn.naive_bayes.MultinomialNB"],

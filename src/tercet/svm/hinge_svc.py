@@ -32,6 +32,8 @@ CENTRE_GAIN = 10.0  # how much of what the penalty takes from the intercept's mo
     task="classification",
     model="f(x) = sign(w·x + b)",
     strategy="sum or mean of [1 - y(w·x + b)]₊, plus λ|w|²",
+    loss="hinge",
+    convex=True,
     algorithms={
         "coordinate": "coordinate descent on the dual, b by the method of multipliers",
         "subgradient": "stochastic subgradient descent with a running mean",

@@ -33,6 +33,8 @@ FORMS: dict[tuple[str, str], tuple[bool, ...]] = {
     task="classification",
     model="f(x) = sign(w·x + b)",
     strategy="|w|²/2 or |w|₁, plus C times the sum of hinge or squared hinge losses",
+    loss="squared_hinge",
+    convex=True,
     algorithms={
         "dual": "dual coordinate descent with shrinking",
         "primal": "Newton's method, or coordinate descent for L1",

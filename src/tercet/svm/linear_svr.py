@@ -24,6 +24,8 @@ Array = np.ndarray
     task="regression",
     model="f(x) = w·x + b",
     strategy="|w|²/2 plus C times the sum of losses max(0, |y - f(x)| - ε), or of their squares",
+    loss="epsilon_insensitive",
+    convex=True,
     algorithms={
         "dual": "an interior-point method for many rows of few features, else dual coordinate descent",
         "primal": "Newton's method",

@@ -41,6 +41,8 @@ NO_MARGIN = 1e-12  # a margin this small, relative to what f could be, is roundi
     task="classification",
     model="f(x) = sign(Σ α_i y_i K(x_i, x) + b)",
     strategy="least ‖w‖² / 2 - ν ρ + Σ ξ / n with y f(x) >= ρ - ξ: ν in place of C",
+    loss="hinge",
+    convex=True,
     algorithms="the dual, by blocks of variables and second-order pairs of the same sign",
     texts=["Li ch. 7", "Pattern Recognition ch. 5, sec. 5.5"],
     peers=["sklearn.svm.NuSVC"],

@@ -26,6 +26,8 @@ from tercet.svm.support_vectors import filled_start, training_rows, tube_problem
     task="regression",
     model="f(x) = Σ (α_i - α*_i) K(x_i, x) + b",
     strategy="‖w‖² / 2 + C (ν ε n + Σ max(0, |y - f(x)| - ε)), with ε to be found",
+    loss="epsilon_insensitive",
+    convex=True,
     algorithms="the dual, by blocks of variables and second-order pairs of the same sign",
     texts=["watermelon notes ch. 4, eq. 4.34-4.43", "Pattern Recognition ch. 5, eq. 5-60 - 5-69"],
     peers=["sklearn.svm.NuSVR"],

@@ -23,6 +23,8 @@ from tercet.svm.support_vectors import slack_costs, training_rows, tube_problem
     task="regression",
     model="f(x) = Σ (α_i - α*_i) K(x_i, x) + b",
     strategy="‖w‖² / 2 + C Σ max(0, |y - f(x)| - ε)",
+    loss="epsilon_insensitive",
+    convex=True,
     algorithms={
         "working-set": "the dual, by blocks of variables and second-order pairs",
         "smo": "the texts' SMO on the 2n multipliers",

@@ -28,6 +28,8 @@ from tercet.tree.base import (
     task="regression",
     model="tests of features from a root to a leaf, which has one value for all rows that get there",
     strategy="squared, absolute or Poisson error of the leaves, with a price for each leaf when pruned",
+    loss="squared",
+    convex=False,
     algorithms="binary tests with the greatest fall of the error (CART)",
     texts=["Li ch. 5, Alg 5.5, 5.7", "Machine Learning in Depth ch. 8", "watermelon notes ch. 2"],
     peers=["sklearn.tree.DecisionTreeRegressor", "snapml.DecisionTreeRegressor"],

@@ -25,6 +25,8 @@ from tercet.tree import DecisionTreeRegressor
     task="regression",
     model="f(x) = sum of beta_m b_m(x), b_m any regressor",
     strategy="any loss of tercet.losses",
+    loss="squared",
+    convex=False,
     algorithms="b_m is fitted to the negative gradient at f, beta_m found by a line search (Alg 8.2)",
     texts=["Li ch. 8, Alg 8.2", "Machine Learning in Depth ch. 2", "Machine Learning in Depth ch. 8"],
 )

@@ -25,6 +25,8 @@ Share = Annotated[float, Range(0, 1, "(]")]
     task="regression",
     model="F(x) = F_0 + learning rate * sum of trees",
     strategy="squared, absolute, Huber, quantile or Poisson loss, or any other that is differentiable",
+    loss="squared",
+    convex=False,
     algorithms="each tree is fitted to the negative gradient, its leaves by a line search (Alg 8.4)",
     texts=["Li ch. 8, Alg 8.3, 8.4", "Machine Learning in Depth ch. 2, 8", "watermelon notes ch. 2"],
     peers=["sklearn.ensemble.GradientBoostingRegressor"],

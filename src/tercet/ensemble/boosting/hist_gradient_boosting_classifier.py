@@ -25,6 +25,8 @@ from tercet.tree import AtLeastTwo
     task="classification",
     model="F(x) = F_0 + learning rate * sum of trees",
     strategy="log loss, with a penalty on the leaf values",
+    loss="log",
+    convex=False,
     algorithms="second-order boosting: leaves -G / (H + lambda), splits of binned columns by their gain",
     texts=["Machine Learning in Depth ch. 8, 8.3 to 8.7", "Li ch. 8, Alg 8.4"],
     peers=[

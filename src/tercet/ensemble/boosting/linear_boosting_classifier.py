@@ -23,6 +23,8 @@ Share = Annotated[float, Range(0, 1, "(]")]
     task="classification",
     model="F_k(x) = w_k·x + b_k, the sums of linear members, and their softmax",
     strategy="log loss, or any smooth loss of the margin, plus alpha |w|_1 + lambda / 2 |w|²",
+    loss="log",
+    convex=True,
     algorithms="boosting rounds of coordinate steps on the second-order expansion (XGBoost's linear booster)",
     texts=["Machine Learning in Depth ch. 8"],
     peers=["xgboost.XGBClassifier"],

@@ -24,6 +24,8 @@ Share = Annotated[float, Range(0, 1, "(]")]
     task="regression",
     model="F(x) = w·x + b, the sum of linear members",
     strategy="any twice differentiable loss, plus alpha |w|_1 + lambda / 2 |w|²",
+    loss="squared",
+    convex=True,
     algorithms="boosting rounds of coordinate steps on the second-order expansion (XGBoost's linear booster)",
     texts=["Machine Learning in Depth ch. 8"],
     peers=["xgboost.XGBRegressor"],

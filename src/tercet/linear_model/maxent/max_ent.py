@@ -33,7 +33,7 @@ from tercet.optimize import iterative_scaling, minimize
     task="classification",
     model="P(y|x) = exp(sum of w_i f_i(x, y)) / Z(x)",
     strategy="largest conditional entropy with the data's expectations of the f_i, or largest likelihood",
-    loss="log",
+    loss="logistic",
     convex=True,
     algorithms={
         "lbfgs": "limited-memory BFGS",

@@ -24,6 +24,8 @@ from tercet.sequence.crf.local_chain import LocalChain, LocalObjective
     approach="discriminative",
     model="P(y|x) = Π_t exp(w[x_t, y_t] + u[y_t-1, y_t]) / Z(x_t, y_t-1)",
     strategy="largest conditional likelihood of each label given the one before it, with L1 and L2 penalties",
+    loss="log",
+    convex=True,
     algorithms="L-BFGS on the labels of the data; OWL-QN with an L1 penalty",
     texts=["Li ch. 11"],
     peers=["nltk.classify.MaxentClassifier"],

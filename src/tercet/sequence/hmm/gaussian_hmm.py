@@ -32,6 +32,8 @@ from tercet.sequence.hmm.real_emissions import RealEmissions, broadcast_prior, b
     approach="generative",
     model="P(I, O) = π_{i_1} b_{i_1}(o_1) Π_t a_{i_{t-1} i_t} b_{i_t}(o_t), with b_i(o) = N(o; m_i, S_i)",
     strategy="maximum likelihood P(O | λ), or P(O, I | λ) where states are known; with priors, a posteriori",
+    loss="log",
+    convex=False,
     algorithms={
         "Baum-Welch": "EM: posteriors by the forward-backward algorithm, then weighted means and covariances",
         "counting": "means and covariances of the rows of each state, where all states are known",

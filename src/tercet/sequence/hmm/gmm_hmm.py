@@ -37,6 +37,8 @@ from tercet.sequence.hmm.real_emissions import (
     approach="generative",
     model="P(I, O) = π_{i_1} b_{i_1}(o_1) Π_t a_{i_{t-1} i_t} b_{i_t}(o_t); b_i(o) = Σ_l w_il N(o; m_il, S_il)",
     strategy="maximum likelihood P(O | λ), or P(O, I | λ) where states are known; with priors, a posteriori",
+    loss="log",
+    convex=False,
     algorithms={
         "Baum-Welch": "EM: posteriors of states and components by the forward-backward algorithm, then the mixtures"
     },

@@ -25,6 +25,8 @@ NO_ROWS = 1e-100  # a state of less weight has seen no rows
     approach="generative",
     model="P(I, O) = π_{i_1} b_{i_1}(o_1) Π_t a_{i_{t-1} i_t} b_{i_t}(o_t), with b_i(o) = Π_j Poisson(o_j; λ_ij)",
     strategy="maximum likelihood P(O | λ), or P(O, I | λ) where states are known; with priors, a posteriori",
+    loss="log",
+    convex=False,
     algorithms={
         "Baum-Welch": "EM: posteriors by the forward-backward algorithm, then weighted mean counts",
         "counting": "mean counts of the rows of each state, where all states are known",

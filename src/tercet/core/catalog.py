@@ -102,7 +102,7 @@ class Card:
     module : where to import it from.
     approach : "discriminative", "generative" or nothing (Li ch. 12, Table 12.1).
     model, strategy : the first two of the three elements.
-    loss : what the strategy minimises by default, by its name in `tercet.losses`; empty where there is no such loss.
+    loss : what the strategy minimises by default, by its name in `tercet.losses`; empty where there is no such one.
     convex : whether learning is a convex problem; None where the texts do not say.
     algorithms : the third: the names that the method's parameter takes, or words, each with what it is.
     traits : how an algorithm behaves, by the columns of Li Table 22.2: principle, convergence, speed ...

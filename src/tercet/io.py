@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 
 from tercet.core.atomic_files import replacing
 from tercet.core.catalog import methods
+from tercet.core.lazy import optional_module
 from tercet.core.messages import Message
 from tercet.core.public_names import public_module
 
@@ -154,10 +155,10 @@ def save_model(path: str | os.PathLike[str], model: Any, about: dict[str, Any]) 
     >>> again.predict([[0, 0]]), about
     (array([-1]), {'target': 'side'})
     """
-    import skops.io
+    skops_io = optional_module("skops.io", "Model files need", "cli")
 
     try:
-        with zipfile.ZipFile(io.BytesIO(skops.io.dumps(model))) as dumped:
+        with zipfile.ZipFile(io.BytesIO(skops_io.dumps(model))) as dumped:
             members = {name: dumped.read(name) for name in dumped.namelist()}
     except Exception as error:
         _refuse("{model} cannot be saved: {reason}", model=type(model).__name__, reason=_line(error))
@@ -215,16 +216,16 @@ def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     if strange:
         _refuse("{file} holds what Tercet does not trust: {names}", file=name, names=", ".join(strange))
     # Only a file that has come so far is worth the time that scikit-learn takes to import.
-    import skops.io
+    skops_io = optional_module("skops.io", "Model files need", "cli")
     from sklearn.exceptions import InconsistentVersionWarning
 
     then, now = manifest.get("saved_with", {}), _versions()
     try:
-        unknown = skops.io.get_untrusted_types(data=blob)
+        unknown = skops_io.get_untrusted_types(data=blob)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InconsistentVersionWarning)  # said below, for all packages
             # `unknown` is a part of what was found trusted above, by a stricter rule than skops'.
-            model = skops.io.loads(
+            model = skops_io.loads(
                 blob, trusted=unknown
             )  # estimators check their attributes (`__setstate__`)
             _check_parameters(model)

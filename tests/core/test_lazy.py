@@ -18,9 +18,13 @@ import sklearn.preprocessing
 import skops.io
 
 import tercet
+from tercet import engine, plot
 from tercet.core import lazy
-from tercet.core.lazy import own_names, scikit_learn_table
+from tercet.core.lazy import optional_module, own_names, scikit_learn_table
+from tercet.datasets import read_table
+from tercet.feature import TableEncoder
 from tercet.io import ModelError, save_model
+from tercet.tree import plot_tree
 
 
 def answer(code: str) -> str:
@@ -274,3 +278,56 @@ def test_a_module_that_is_passed_on_can_be_reloaded_and_described():
     assert module.KernelRidge is tercet.kernel_machines.KernelRidge
     assert module.__spec__.origin == "sklearn.kernel_ridge"
     assert module.__doc__ == "The public names of `sklearn.kernel_ridge`.\n\nOurs are KernelRidge."
+
+
+def blocked(monkeypatch, package):
+    """As if a package were not installed."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, package, None)
+
+
+def needs(package, extra):
+    words = rf'{package}, which is not installed: pip install "tercet\[{extra}\]"\.$'
+    return pytest.raises(ModuleNotFoundError, match=words)
+
+
+@pytest.mark.parametrize(
+    ("ask", "package", "extra"),
+    [
+        (lambda: read_table("x.csv"), "polars", "cli"),
+        (lambda: TableEncoder().fit([[1.0]]), "polars", "cli"),
+        (lambda: engine("dask").__enter__(), "distributed", "dask"),
+        (lambda: save_model("x.skops", None, {}), "skops", "cli"),
+        (lambda: plot_tree(None), "matplotlib", "plot"),
+    ],
+    ids=["read_table", "TableEncoder", "engine", "save_model", "tree.plot_tree"],
+)
+def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch, ask, package, extra):
+    blocked(monkeypatch, package)
+    with needs(package, extra) as found:
+        ask()
+    assert found.value.name == package
+
+
+def test_every_picture_names_the_extra_of_matplotlib(monkeypatch):
+    others = ("plot_model", "plot_spreading")  # they look at the model first
+    draw = [getattr(plot, name) for name in plot.__all__ if name[:5] == "plot_" and name not in others]
+    blocked(monkeypatch, "matplotlib")
+    for function in draw:
+        with needs("matplotlib", "plot"):
+            function()
+    for ask in (
+        lambda: plot.replay(0, 0),
+        lambda: plot.plot_spreading(0, 0),
+        lambda: plot.style().__enter__(),
+    ):
+        with needs("matplotlib", "plot"):
+            ask()
+
+
+def test_a_package_that_is_there_and_lacks_another_is_not_blamed(monkeypatch, tmp_path):
+    (tmp_path / "outer_package.py").write_text("import inner_package")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'inner_package'"):
+        optional_module("outer_package", "Nothing needs", "plot")

@@ -100,7 +100,7 @@ def test_import_is_light():
 def test_without_polars():
     code = "import sys; sys.modules['polars'] = None\nfrom tercet.datasets import read_table\nread_table('x.csv')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "ImportError: Tables are read with polars: pip install 'tercet[cli]'" in done.stderr
+    assert 'Reading tables needs polars, which is not installed: pip install "tercet[cli]".' in done.stderr
 
 
 def test_every_note_has_its_chinese():

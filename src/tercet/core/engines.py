@@ -7,6 +7,7 @@ import contextvars
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from tercet.core.lazy import optional_module
 from tercet.core.parallel import using
 
 _streams: contextvars.ContextVar[bool] = contextvars.ContextVar("streams", default=False)
@@ -47,10 +48,8 @@ def engine(name: Literal["stream", "dask"], client: Any = None) -> Iterator[Any]
         finally:
             _streams.reset(token)
     elif name == "dask":
-        try:
-            from tercet.core.dask_engine import DaskEngine
-        except ImportError as error:
-            raise ImportError("engine('dask') needs Dask's distributed: pip install tercet[dask].") from error
+        optional_module("distributed", "engine('dask') needs", "dask")
+        from tercet.core.dask_engine import DaskEngine
 
         chosen = DaskEngine(client)
         with using(chosen):

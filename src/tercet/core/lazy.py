@@ -208,6 +208,32 @@ class _LazyPackage(ModuleType):
         return f"{both}. Did you mean {' or '.join(map(repr, close))}?" if close else f"{both}."
 
 
+def optional_module(name: str, needed_for: str, extra: str) -> ModuleType:
+    """A module of a package that Tercet installs only with one of its extras.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        With the extra to install, where the package is not there.
+
+    Examples
+    --------
+    >>> optional_module("json", "Reports need", "cli").__name__
+    'json'
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        package = name.partition(".")[0]
+        if (error.name or package).partition(".")[
+            0
+        ] != package:  # the package is there, and lacks another one
+            raise
+        raise ModuleNotFoundError(
+            f'{needed_for} {package}, which is not installed: pip install "tercet[{extra}]".', name=package
+        ) from None
+
+
 def lazy_package(package: str) -> None:
     """Make a package lazy: its names are those that its stub `__init__.pyi` imports, and scikit-learn's.
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tercet.core.lazy import optional_module
 from tercet.core.messages import Message
 from tercet.core.parameters import Range, check_parameters
 from tercet.datasets.readers import listed
@@ -99,6 +100,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn medians, scales, categories and words from the rows of X; y is ignored."""
         check_parameters(self)
+        optional_module("polars", "TableEncoder needs", "cli")
         records = self._records(X, reset=True)
         keep = self.missing == "keep"
         self.frame_ = self.categories == "keep" and records.sparse is None

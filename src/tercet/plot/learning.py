@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from tercet.core.lazy import optional_module
 from tercet.plot.styling import (
     ACCENT,
     COLOURS,
     HEIGHT,
     INK,
     MARKERS,
+    MATPLOTLIB,
     SECOND,
     WIDTH,
     check_same_length,
@@ -295,7 +297,7 @@ def replay(recorder: Any, X: Any, y: Any = None, *, interval: int = 200) -> Any:
     >>> film = replay(recorder, X, y)
     >>> film.pause()
     """
-    import matplotlib.pyplot as plt
+    plt = optional_module("matplotlib.pyplot", *MATPLOTLIB)
     from matplotlib.animation import FuncAnimation
 
     if not recorder.frames:

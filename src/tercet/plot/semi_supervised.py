@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tercet.core.lazy import optional_module
 from tercet.plot.clusters import plane_of_rows
 from tercet.plot.models import picture, plot_model
 from tercet.plot.styling import (
@@ -14,6 +15,7 @@ from tercet.plot.styling import (
     HEIGHT,
     INK,
     MARKERS,
+    MATPLOTLIB,
     check_same_length,
     finite_array,
     get_axes,
@@ -105,8 +107,7 @@ def plot_spreading(recorder: Any, X: Any, y: Any, *, n_panels: int = 4) -> Any:
     >>> len(plot_spreading(recorder, X, y, n_panels=3).axes)
     3
     """
-    import matplotlib.pyplot as plt
-
+    plt = optional_module("matplotlib.pyplot", *MATPLOTLIB)
     from tercet.semi_supervised import is_unlabeled
 
     frames = [frame for frame in recorder.frames if "transduction_" in frame.attributes]

@@ -16,9 +16,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tercet.core.lazy import optional_module
 from tercet.core.messages import Message
 
 INK = "#1f2328"  # text and axes; `to_svg` turns it into the page's own colour
+MATPLOTLIB = ("tercet.plot needs", "plot")  # what needs it, and the extra that installs it
 ACCENT, SECOND = "#1b7fc1", "#d55e00"
 # Okabe and Ito's colours: their blue a little lighter, so that dark pages suit it as well, no black, which is
 # the ink's part, and their yellow darker and last.
@@ -53,8 +55,7 @@ def style(translate: Callable[[Any], str] | None = None) -> Iterator[None]:
     ...     translated("true class")
     'TRUE CLASS'
     """
-    import matplotlib as mpl
-
+    mpl = optional_module("matplotlib", *MATPLOTLIB)
     token = _translate.set(translate) if translate else None
     try:
         with _lock, mpl.rc_context(_settings()):
@@ -84,10 +85,7 @@ def get_axes(ax: Any = None, height: float = HEIGHT) -> Any:
     """The caller's Axes, or those of a new figure."""
     if ax is not None:
         return ax
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("Pictures need matplotlib: pip install 'tercet[plot]'.") from error
+    Figure = optional_module("matplotlib.figure", *MATPLOTLIB).Figure
     size: Any = {"figsize": (WIDTH, height), "layout": "constrained"}
     if not _uses_pyplot():
         return Figure(**size).subplots()

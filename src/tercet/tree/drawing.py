@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tercet.core.lazy import optional_module
 from tercet.tree.conditions import branch_text, is_multiway
 from tercet.tree.export import node_colours, node_labels, preorder
 from tercet.tree.tree import Tree
@@ -65,8 +66,7 @@ def plot_tree(
     >>> [text.get_text() for text in plot_tree(model, impurity=False, label="none")]
     ['x[0] <= 1.5\\n3\\n[2, 1]', '2\\n[2, 0]', 'True  ', '1\\n[0, 1]', '  False']
     """
-    import matplotlib.pyplot as plt
-
+    plt = optional_module("matplotlib.pyplot", "plot_tree needs", "plot")
     labels = node_labels(
         decision_tree, feature_names, class_names, label, impurity, node_ids, proportion, False, precision
     )

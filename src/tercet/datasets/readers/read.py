@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
+from tercet.core.lazy import optional_module
 from tercet.datasets.readers.damage import refuse_damage
 from tercet.datasets.readers.source_file import (
     ReadRequest,
@@ -130,10 +131,7 @@ def _check_ragged(ragged: str) -> None:
 
 
 def _need_polars() -> None:
-    try:
-        import polars  # noqa: F401
-    except ImportError:
-        raise ImportError("Tables are read with polars: pip install 'tercet[cli]'") from None
+    optional_module("polars", "Reading tables needs", "cli")
 
 
 def _tables(file: SourceFile, request: ReadRequest) -> Iterator[Table]:

@@ -6,6 +6,9 @@ from scipy import sparse
 
 from tercet.core.input_errors import Explaining, explained, refuse_mixed_labels, shown
 from tercet.core.validation import check_array, target_for_callbacks
+from tercet.decomposition import NMF
+from tercet.linear_model import LogisticRegression
+from tercet.naive_bayes import MultinomialNB
 
 
 @pytest.mark.parametrize(
@@ -81,3 +84,16 @@ def test_strings_where_numbers_are_wanted():
     y = np.array(["x"], dtype=object)
     with pytest.raises(ValueError, match=r"y must hold numbers; y\[0\] is 'x'\."), Explaining(X=[[0]], y=y):
         y.astype(float)
+
+
+@pytest.mark.parametrize(
+    "estimator", [NMF(2), MultinomialNB(), LogisticRegression()], ids=lambda m: type(m).__name__
+)
+@pytest.mark.parametrize("rows", [["a rose", "red"], [["a rose"], ["red"]]])
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_texts_are_to_be_counted_first(estimator, rows, kind):
+    with pytest.raises(ValueError, match=r"X .* These are texts: count their words with CountVectorizer"):
+        estimator.fit(kind(rows), [0, 1])
+    with pytest.raises(ValueError, match=r"X must hold numbers; .* 'rose'") as found:
+        estimator.fit(kind([["rose", "red"], ["lily", "white"]]), [0, 1])
+    assert "CountVectorizer" not in str(found.value)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from tercet.topic import LSA, PLSA, LatentDirichletAllocation
 from tercet.topic.base import TopicModel
 from tercet.topic.documents import count_documents, refuse_fractions
 from tercet.topic.pyldavis import pyldavis_data
@@ -76,7 +77,8 @@ def test_tokens_are_found_among_the_columns_of_a_frame():
 @pytest.mark.parametrize(
     ("X", "error", "said"),
     [
-        (["raw text", "more"], TypeError, r"X\[0\] is the text 'raw text'. Split"),
+        (["raw text", "more"], TypeError, r"X\[0\] is the text 'raw text'. Count .* CountVectorizer\(\)"),
+        ([["raw text"], ["and more"]], TypeError, r"X\[0\] is the text \['raw text'\]. Count"),
         ([["a"], "b"], TypeError, r"X\[1\] holds 'b'"),
         ([["a", 1]], TypeError, r"X\[0\] holds 1"),
         ([["a"], [(0, 1)]], TypeError, r"X\[1\] holds \(0, 1\)"),
@@ -155,3 +157,18 @@ def test_arguments_for_pyldavis():
     np.testing.assert_allclose(found["doc_topic_dists"], [[0.5, 0.5], [0.25, 0.75]])
     with pytest.raises(ValueError, match="X has no word that the model knows"):
         pyldavis_data(model, np.array([[0.0, 0.0, 1.0, 0.0]]))
+
+
+@pytest.mark.parametrize(
+    "model", [LatentDirichletAllocation(), LSA(), PLSA()], ids=lambda m: type(m).__name__
+)
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series])
+def test_topic_models_of_raw_text_suggest_a_vectorizer(model, kind):
+    with pytest.raises(
+        TypeError, match=r"the text 'a red rose'\. Count .* CountVectorizer\(\)\.fit_transform"
+    ):
+        model.fit(kind(["a red rose", "a lily"]))
+
+
+def test_tokens_of_several_words_are_tokens():
+    assert count_documents([["new york", "rose"], ["new york"]]).vocabulary == {"new york": 0, "rose": 1}

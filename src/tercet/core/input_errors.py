@@ -24,6 +24,7 @@ RAW = re.compile(
     r"|Cannot cast|Expected sequence or array-like|unhashable|CSR must be|^\d*$|^'?\w*'?$"
     r"|infs or NaNs|infinity to integer|Numerical result|empty sequence|zero-size"
 )
+TEXTS = "These are texts: count their words with CountVectorizer or TfidfVectorizer of tercet.feature first."
 HUGE = 1e100  # the squares of larger numbers, added up and multiplied, soon are no numbers any more
 LONGEST = 60  # letters of a value in a message
 SEARCHED = 100_000  # cells looked at for the one that is wrong
@@ -66,6 +67,8 @@ def explained(error: Exception, **arguments: Any) -> Exception:
         if sentence := _no_rows(name, value):
             return kind(sentence)
         if sentence := wrong_with(name, value):
+            if _holds_texts(name, value):
+                return kind(f"{sentence} {TEXTS}")
             return kind(sentence if raw else f"{sentence} {said}")
     if sentence := _unequal_lengths(arguments):
         return kind(sentence if raw else f"{sentence} {said}")
@@ -239,6 +242,15 @@ def _no_number(name: str, value: Any) -> str:
             place = ", ".join(str(int(i)) for i in np.unravel_index(k, array.shape))  # type: ignore[union-attr]
             return f"{name} must hold numbers; {name}[{place}] is {shown(cell)}."
     return ""
+
+
+def _holds_texts(name: str, value: Any) -> bool:
+    """Whether rows are texts: a column of strings, in an array of one dimension or with blanks in them."""
+    array = _array(value) if name in ROWS else None
+    if array is None or array.dtype.kind not in "OU" or not array.size:
+        return False
+    first = array.ravel()[0]
+    return isinstance(first, str) and (array.ndim == 1 or (array.shape[1] == 1 and " " in first.strip()))
 
 
 def _is_number(cell: Any) -> bool:

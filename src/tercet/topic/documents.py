@@ -59,11 +59,12 @@ def listed_documents(X: Any) -> list[Any] | None:
     elif hasattr(X, "__array__") or not (hasattr(X, "__len__") and hasattr(X, "__iter__")):
         return None
     documents = X if isinstance(X, list) else list(X)
+    single = documents and all(_is_one_text(document) for document in documents)  # a column of texts
     for d, document in enumerate(documents):
-        if isinstance(document, str | bytes):
+        if single or isinstance(document, str | bytes):
             raise TypeError(
-                f"X must hold {FORMS}; X[{d}] is the text {shown(document)}. Split it into words first, or count "
-                "them with a vectorizer of tercet.feature."
+                f"X must hold {FORMS}; X[{d}] is the text {shown(document)}. Count the words of texts first: "
+                "CountVectorizer().fit_transform(X), from tercet.feature."
             )
         if not isinstance(document, list | tuple):
             return None
@@ -71,6 +72,12 @@ def listed_documents(X: Any) -> list[Any] | None:
             first = document[0]
             return documents if isinstance(first, str) or _is_pair(first) else None
     return documents if documents else None
+
+
+def _is_one_text(document: Any) -> bool:
+    """Whether a document is a list of one text, whose words are not found yet."""
+    alone = isinstance(document, list | tuple) and len(document) == 1
+    return alone and isinstance(document[0], str) and " " in document[0].strip()
 
 
 def count_documents(

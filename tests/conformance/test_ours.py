@@ -390,6 +390,22 @@ def test_fit_transform_answers_for_the_rows_that_early_stopping_holds_out(name):
     np.testing.assert_array_equal(model.fit_transform(X, y), model.transform(X))
 
 
+@pytest.mark.parametrize(
+    "card",
+    [card for card in CARDS if hasattr(card.load(), "fit_predict") and hasattr(card.load(), "predict")],
+    ids=lambda card: card.name,
+)
+def test_fit_predict_answers_for_the_rows_that_early_stopping_holds_out(card):
+    X, y = data(card)
+    model = make(card)
+    if not hasattr(fitted(card), "history_"):
+        assert model.fit_predict(X, y).shape == (60,)
+        return
+    scoring = None if hasattr(model, "score") else signature
+    model.set_callbacks(EarlyStopping(scoring, patience=2))
+    np.testing.assert_array_equal(model.fit_predict(X, y), model.predict(X))
+
+
 @every_estimator
 def test_clone_forgets_what_was_learned(card):
     X, y = data(card)

@@ -27,7 +27,7 @@ from tercet.core.fitted_checks import Floats
 from tercet.core.parallel import all_cores
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.sources import RowSource
-from tercet.core.steps import Steps
+from tercet.core.steps import Steps, stopped_early
 
 # By name, by a function of the rows, as points, or as numbers of rows.
 InitialCentres = (
@@ -80,7 +80,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Find the clusters of the rows X, and return the cluster of each."""
         self.fit(X, sample_weight=sample_weight)
-        return self.predict(X) if isinstance(X, RowSource) else self.labels_
+        return self.predict(X) if isinstance(X, RowSource) or stopped_early(self) else self.labels_
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest centre of each row."""

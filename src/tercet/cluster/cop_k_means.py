@@ -23,7 +23,7 @@ from tercet.core.link_constraints import (
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.rows import read_only
 from tercet.core.scaling import largest, scale_exponent, times_power
-from tercet.core.steps import Steps
+from tercet.core.steps import Steps, stopped_early
 
 
 @method(
@@ -149,7 +149,8 @@ class COPKMeans(CentreClusterer):
     ) -> np.ndarray:
         """Find the clusters of the rows X, and return the cluster of each."""
         links = {"must_link": must_link, "cannot_link": cannot_link}
-        return self.fit(X, sample_weight=sample_weight, **links).labels_
+        self.fit(X, sample_weight=sample_weight, **links)
+        return self.predict(X) if stopped_early(self) else self.labels_
 
     def _fit(
         self,

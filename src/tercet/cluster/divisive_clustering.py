@@ -23,6 +23,7 @@ from tercet.core.estimator import Clusterer, check_is_fitted
 from tercet.core.fitted_checks import Floats, Indices, Sizes, Whole
 from tercet.core.parameters import Count, Jobs, NonNegative
 from tercet.core.scaling import largest, scale_exponent, times_power
+from tercet.core.steps import stopped_early
 
 
 @method(
@@ -247,6 +248,11 @@ class DivisiveClustering(Clusterer):
         return not takes_all_rows(self.metric)
 
     @available_if(_can_predict)
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Split the rows X, and return the cluster of each."""
+        self.fit(X)
+        return self.predict(X) if stopped_early(self) else self.labels_
+
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each new row, down the splits: to the nearer pole or, of DIANA, the nearer side by mean.
 

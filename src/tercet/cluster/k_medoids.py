@@ -19,6 +19,7 @@ from tercet.core.estimator import Clusterer, check_is_fitted, generator
 from tercet.core.fitted_checks import Floats, Indices
 from tercet.core.parameters import Count, Jobs, Seed
 from tercet.core.scaling import common_exponent, times_power
+from tercet.core.steps import stopped_early
 
 
 @method(
@@ -141,7 +142,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Find the clusters of the rows X, and return the cluster of each."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        self.fit(X, sample_weight=sample_weight)
+        return self.predict(X) if stopped_early(self) else self.labels_
 
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         n, k = X.shape[0], self.n_clusters

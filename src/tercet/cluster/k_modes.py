@@ -16,7 +16,7 @@ from tercet.core.fitted_checks import Indices, Labels
 from tercet.core.kernel import inner, kernel
 from tercet.core.parallel import Chunks, all_cores, each, total
 from tercet.core.parameters import Count, Jobs, Seed
-from tercet.core.steps import Steps
+from tercet.core.steps import Steps, stopped_early
 
 
 @method(
@@ -132,7 +132,8 @@ class KModes(Clusterer, MixedColumns):
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Find the clusters of the rows X, and return the cluster of each."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        self.fit(X, sample_weight=sample_weight)
+        return self.predict(X) if stopped_early(self) else self.labels_
 
     def _categorical(self, columns: Columns) -> list[bool]:
         return [True] * len(columns.values)

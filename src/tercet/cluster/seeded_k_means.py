@@ -17,6 +17,7 @@ from tercet.core.estimator import NO_TARGET, distinct, generator
 from tercet.core.fitted_checks import Labels
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.scaling import largest, scale_exponent, times_power
+from tercet.core.steps import stopped_early
 from tercet.core.validation import target_for_callbacks
 
 
@@ -119,7 +120,8 @@ class SeededKMeans(CentreClusterer):
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Find the clusters of the rows X, and return the cluster of each."""
-        return self.fit(X, y, sample_weight).labels_
+        self.fit(X, y, sample_weight)
+        return self.predict(X) if stopped_early(self) else self.labels_
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         if y is NO_TARGET:

@@ -22,7 +22,7 @@ from tercet.core.parallel import Chunks, each, total
 from tercet.core.row_sums import mass_of
 from tercet.core.source_fits import learn_streamed
 from tercet.core.sources import RowSource
-from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.core.steps import ConvergenceWarning, Steps, stopped_early
 from tercet.core.streams import is_streamed
 from tercet.core.validation import target_for_callbacks
 from tercet.mixture.components import (
@@ -280,7 +280,7 @@ class Mixture(DensityMixin, Estimator):
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Learn the mixture from the rows X, and return the most probable component of each."""
         self.fit(X, sample_weight=sample_weight)
-        return self.predict(X) if isinstance(X, RowSource) else self.labels_
+        return self.predict(X) if isinstance(X, RowSource) or stopped_early(self) else self.labels_
 
     # --- inference ----------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from tercet.core.estimator import Estimator, check_is_fitted
 from tercet.core.fitted_checks import Whole
 from tercet.core.parallel import engine
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed
-from tercet.core.steps import ConvergenceWarning
+from tercet.core.steps import ConvergenceWarning, stopped_early
 from tercet.core.validation import target_for_callbacks
 from tercet.distributions._gaussian.covariances import CovarianceType
 from tercet.mixture.candidate_search import (
@@ -247,7 +247,8 @@ class GaussianMixtureIC(DensityMixin, Estimator):
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Choose a mixture of the rows X, and return the most probable component of each row."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        self.fit(X, sample_weight=sample_weight)
+        return self.predict(X) if stopped_early(self) else self.labels_
 
     @property
     def best_estimator_(self) -> GaussianMixture:

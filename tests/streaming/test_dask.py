@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import copy
-import multiprocessing
 import os
 import signal
 import threading
@@ -41,26 +40,23 @@ from tercet.tree import DecisionTreeClassifier, PagedGrower
 from tercet.tree._engine import binned_pages, histogram_growth
 from tests.streaming.conftest import write_parts
 from tests.streaming.test_same_bits import assert_equal_items, assert_same
+from tests.systems import forked_from
 
 UNFINISHED = pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*Maximum number of iterations")
 MODELS = [(LinearRegression(), "number"), (LogisticRegression(max_iter=3), "two"), (GaussianNB(), "three")]
 
 LIMIT = 300  # seconds, for what takes some: a worker that never comes back must not hold the suite
 lost: list[str] = []  # what did not end in time: the tests after it fail at once
-# What a worker imports before it comes to Tercet, which every worker imports itself.
+# What the process that workers are forked from has imported; each imports Tercet itself.
 LIBRARIES = ["distributed.nanny", "numba", "pandas", "pyarrow.dataset", "scipy.stats", "sklearn.ensemble"]
 
 
 @contextlib.contextmanager
-def local_cluster():
-    """A cluster that has no workers yet; they are forked from a process that has imported the libraries."""
+def local_cluster(start):
+    """A cluster that has no workers yet."""
     # A worker that was killed has as long to come back as any to start: 15 s are too few on a busy machine.
-    settings = {"distributed.deploy.lost-worker-timeout": f"{LIMIT} s"}
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        multiprocessing.get_context("forkserver").set_forkserver_preload(LIBRARIES)
-        multiprocessing.forkserver.ensure_running()
-        settings["distributed.worker.multiprocessing-method"] = "forkserver"
-    with dask.config.set(settings):
+    patience = {"distributed.deploy.lost-worker-timeout": f"{LIMIT} s"}
+    with dask.config.set({"distributed.worker.multiprocessing-method": start, **patience}):
         cluster = LocalCluster(
             n_workers=0,
             threads_per_worker=1,
@@ -116,8 +112,14 @@ def limited_client(cluster):
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with local_cluster() as cluster:
+def start():
+    with forked_from(*LIBRARIES) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def cluster(start):
+    with local_cluster(start) as cluster:
         yield cluster
 
 
@@ -439,10 +441,10 @@ def test_errors_come_back_as_they_are(client_of, rows):
         pass
 
 
-def test_a_scheduler_that_goes_away(rows, monkeypatch):
+def test_a_scheduler_that_goes_away(start, rows, monkeypatch):
     """A clear error within seconds, and the model of the last pass."""
     report, began = Steps.report, []
-    with contextlib.ExitStack() as afterwards, local_cluster() as own, limited_client(own) as client:
+    with contextlib.ExitStack() as afterwards, local_cluster(start) as own, limited_client(own) as client:
         scale(own, 1)
 
         def going_away(loop, /, *state, **measures):

@@ -12,8 +12,12 @@ from tests.fuzz.cases import APART, replay, run_case
 from tests.fuzz.oracles import ORACLES
 
 SEED = 0
-# A case that would take longer than all others together, and a seed that draws fewer passes.
-SHORTER = {("HistGradientBoostingClassifier", "containers"): 1}
+# Cases that would take longer than many others together, and a seed that draws fewer passes.
+SHORTER = {
+    ("HistGradientBoostingClassifier", "containers"): 1,
+    ("MatrixCompletion", "saved"): 2,
+    ("AlternatingLeastSquares", "order"): 2,
+}
 # Slow as plain Python.
 SLOW = {"SVCCV", "GaussianMixtureIC", "CRF", "MEMM", "ObliqueTreeClassifier", "MulticategorySVC"}
 

@@ -13,6 +13,7 @@ import importlib
 import json
 import pkgutil
 import re
+import textwrap
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -203,6 +204,15 @@ def statement(module: str, names: Iterable[str]) -> str:
     return f"from {module} import (\n{lines})\n"
 
 
+# A root that imports all families would be one circle of imports with them, in which mypy takes functions for the
+# modules of the same name. It takes MYPY for true; other type checkers and `lazy_package` read the imports.
+IMPORTS_OF_THE_ROOT = """MYPY = False
+if not MYPY:
+{imports}else:
+    def __getattr__(name: str) -> Any: ...
+"""
+
+
 def stub(package: str, written: Path | None) -> str:
     """The text of a package's stub: what is written in it by hand, and what scikit-learn has beside it."""
     inside = package.partition(".")[2]
@@ -219,15 +229,19 @@ def stub(package: str, written: Path | None) -> str:
             f"tercet.{family}", (name for name in elsewhere if elsewhere[name] == family)
         )
     modules = generated_modules(package)
-    if modules:
+    root = ""
+    if modules and inside:
         own[package] = statement(package, modules)
+    elif modules:
+        root = IMPORTS_OF_THE_ROOT.format(imports=textwrap.indent(statement(package, modules), "    "))
     theirs = {*public_modules().get(inside, ())} | {*tasks().get(inside, ())} & experimental_names()
     theirs -= public | modules | {*elsewhere}
     public |= theirs | modules | {*elsewhere}
     head = "" if written is not None else "# Written by `make names`.\n"
-    blocks = [statement(f"sklearn.{inside}".rstrip("."), theirs)] if theirs else []
+    blocks = ["from typing import Any\n"] if root else []
+    blocks += [statement(f"sklearn.{inside}".rstrip("."), theirs)] if theirs else []
     blocks += ["".join(own[module] for module in sorted(own))] if own else []
-    blocks += ["__version__: str\n"] if not inside else []
+    blocks += [root, "__version__: str\n"] if root else []
     listed = "".join(f'    "{name}",\n' for name in sorted(public, key=_order))
     return head + "\n".join([*blocks, f"__all__ = [\n{listed}]\n" if public else "__all__: list[str] = []\n"])
 

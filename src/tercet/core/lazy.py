@@ -251,7 +251,7 @@ def lazy_package(package: str) -> None:
         module,
         {
             alias.asname or alias.name: (str(statement.module), alias.name)
-            for statement in ast.parse(stub.read_text(encoding="utf-8")).body
+            for statement in ast.walk(ast.parse(stub.read_text(encoding="utf-8")))
             if isinstance(statement, ast.ImportFrom) and str(statement.module).partition(".")[0] == "tercet"
             for alias in statement.names
         },

@@ -36,6 +36,12 @@ def coordinates(row, column):
     return X
 
 
+def with_data(change):
+    X = matrix()
+    X.data = change(X.data)
+    return X
+
+
 def list_of_lists():
     X = matrix("lil")
     X.rows[0], X.data[0] = [9], [1.0]
@@ -60,6 +66,18 @@ FORGED = {
     "late indptr": (lambda: with_indptr(1, 2, 3, 4, 5, 6, 7), "begin with 0"),
     "falling indptr": (lambda: with_indptr(0, 5, 2, 6, 7, 8, 9), "must not fall"),
     "long indptr": (lambda: with_indptr(0, 1, 2, 3, 4, 5, 10**6), "beyond the 12 entries"),
+    "more data": (
+        lambda: with_data(lambda data: np.r_[data, 1.0]),
+        r"data of shape \(13,\) do not belong to indices of shape \(12,\)",
+    ),
+    "less data": (
+        lambda: with_data(lambda data: data[1:]),
+        r"data of shape \(11,\) do not belong to indices",
+    ),
+    "data in columns": (
+        lambda: with_data(lambda data: data[:, None]),
+        r"data of shape \(12, 1\) do not belong",
+    ),
     "real indices": (lambda: other_indices(float), "indices must be integers; got float64"),
     "row": (lambda: coordinates(6, 0), "from 0 to 5; got 6"),
     "column": (lambda: coordinates(0, 4), "from 0 to 3; got 4"),
@@ -83,19 +101,44 @@ def test_a_good_matrix_passes(kind):
     check_structure(sparse.csr_array((3, 0)))
 
 
+def test_functions_and_lists_of_tables():
+    from tercet.graph import pagerank_iteration, power_method
+    from tercet.sequence import CRF
+
+    square = sparse.csr_array(np.full((3, 3), 1 / 3))
+    square.indices[0] = 9
+    with pytest.raises(ValueError, match=r"M is not a valid CSR matrix of shape \(3, 3\)"):
+        pagerank_iteration(square)
+    with pytest.raises(ValueError, match=r"A is not a valid CSR matrix of shape \(3, 3\)"):
+        power_method(square)
+    with pytest.raises(ValueError, match=r"X\[1\] is not a valid CSR matrix of shape \(6, 4\)"):
+        CRF().fit([matrix(), with_index(4)], [[0, 1, 0, 1, 0, 1]] * 2)
+
+
 TAKES_SPARSE = [card for card in CARDS if make(card).__sklearn_tags__().input_tags.sparse]
+QUESTIONS = (
+    "predict",
+    "predict_proba",
+    "decision_function",
+    "transform",
+    "inverse_transform",
+    "score_samples",
+    "kneighbors",
+)
 
 
 @pytest.mark.parametrize("card", TAKES_SPARSE, ids=lambda card: card.name)
 def test_no_estimator_lets_one_in(card):
     X, y = data(card, n=30)
     good = sparse.csr_array(X)
-    bad = good.copy()
-    bad.indices[5] = 10**6
-    with pytest.raises(ValueError, match="not a valid CSR matrix"):
-        make(card).fit(bad, y)
     model = make(card).fit(good, y)
-    for name in ("predict", "predict_proba", "decision_function", "transform", "score_samples", "kneighbors"):
-        if hasattr(model, name):
-            with pytest.raises(ValueError, match="not a valid CSR matrix"):
-                getattr(model, name)(bad)
+    for kind in ("csr", "csc"):  # SciPy converts other formats, and looks as little where an index points
+        bad = good.asformat(kind, copy=True)
+        bad.indices[5] = 10**6
+        words = f"not a valid {kind.upper()} matrix"
+        with pytest.raises(ValueError, match=words):
+            make(card).fit(bad, y)
+        for name in QUESTIONS:
+            if hasattr(model, name):
+                with pytest.raises(ValueError, match=f"{words}|fit_inverse_transform parameter was not set"):
+                    getattr(model, name)(bad)

@@ -6,7 +6,9 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+from tercet.sequence import GaussianHMM
 from tercet.sequence.base import Sequences, labels_like, mistaken_lengths
+from tests.conformance.population import CARDS, data, make
 
 TABLE = np.arange(10.0).reshape(5, 2)
 
@@ -120,6 +122,8 @@ def test_labels_of_all_kinds():
     table = Sequences.of(TABLE, [2, 3])
     assert labels_like([[0, 1], [2, 3, 4]], table).tolist() == [0, 1, 2, 3, 4]
     assert labels_like(pd.Series([0, 1, 2, 3, 4]), table).tolist() == [0, 1, 2, 3, 4]
+    columns = [np.array([[0], [1]]), pd.DataFrame({"y": [2, 3, 4]})]
+    assert labels_like(columns, table).tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -128,6 +132,13 @@ def test_labels_of_all_kinds():
         ([["a"], ["c"]], "Sequence 0 has 2 rows but 1 labels"),
         ([["a", "b"]], "y has 1 sequences of labels, but X has 2"),
         (["a", "b"], "a label for each row of X: 3 rows"),
+        (np.zeros((3, 2)), r"3 rows in 2 sequences; got labels of shape \(3, 2\)"),
+        ([["a", "b"], 5], "one label for each row of a sequence; for sequence 1 it has 5"),
+        ([["a", "b"], None], "for sequence 1 it has None"),
+        ([["a", "b"], "c"], "for sequence 1 it has 'c'"),
+        ([["a", "b"], {"c": 1}], "for sequence 1 it has {'c': 1}"),
+        ([np.zeros((2, 2)), np.zeros((1, 2))], r"for sequence 0 it has an array of shape \(2, 2\)"),
+        ([pd.DataFrame([[0, 1], [2, 3]]), [4]], r"for sequence 0 it has an array of shape \(2, 2\)"),
     ],
 )
 def test_labels_must_match(y, message):
@@ -143,3 +154,29 @@ def test_lengths_in_second_place_are_recognised():
     assert not mistaken_lengths(TABLE, [1, 1, 1, 1, 1], None)
     assert not mistaken_lengths(TABLE, [2, 2], None)
     assert not mistaken_lengths([[0, 1], [2]], [[0, 0], [1]], None)
+
+
+LABELLED = [card for card in CARDS if card.family == "sequence"]
+
+
+@pytest.mark.parametrize("card", LABELLED, ids=lambda card: card.name)
+def test_infinite_labels_are_refused(card):
+    X, y = data(card, n=20)
+    if isinstance(y, list):  # HMMTagger
+        y = [[float(label) for label in part] for part in y]
+        y[1][3] = np.inf
+        wrong = [y]
+    else:
+        y = y.astype(float)
+        y[3] = -np.inf
+        wrong = [y, y.astype(object), y.tolist()]
+    for labels in wrong:
+        with pytest.raises(ValueError, match=r"y has the label -?inf; a label must be finite"):
+            make(card).fit(X, labels)
+
+
+def test_large_labels_keep_their_names():
+    X, y = np.arange(8.0)[:, None], np.array([0.0, 1e300] * 4)
+    model = GaussianHMM(2, random_state=0).fit(X, y)
+    assert model.classes_.tolist() == [0.0, 1e300]
+    assert set(model.predict(X)) <= {0.0, 1e300}

@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils.validation import check_array
 
 from tercet.cluster._engine.nearest_centres import nearest_centre
 from tercet.cluster.initial_centres import (
@@ -28,6 +27,7 @@ from tercet.core.parallel import all_cores
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.sources import RowSource
 from tercet.core.steps import Steps, stopped_early
+from tercet.core.validation import check_array
 
 # By name, by a function of the rows, as points, or as numbers of rows.
 InitialCentres = (

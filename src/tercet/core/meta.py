@@ -14,7 +14,7 @@ from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_regressor
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
@@ -27,7 +27,7 @@ from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.sample_weights import check_mass, refuse_dates
 from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, with_callbacks
-from tercet.core.validation import check_array, validate_data
+from tercet.core.validation import check_array, indexable, validate_data
 
 
 class MetaEstimator(MetaEstimatorMixin, Estimator):

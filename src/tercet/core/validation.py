@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 from sklearn.utils import validation as full
-from sklearn.utils.validation import check_X_y
 
 from tercet.core.input_errors import Explaining, refuse_mixed_labels
 from tercet.core.parallel import one_blas_thread
@@ -94,6 +93,22 @@ def check_array(X: Any, **options: Any) -> Any:
     return check_structure(X)
 
 
+def check_X_y(X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
+    """scikit-learn's `check_X_y`."""
+    check_structure(X)
+    X, y = full.check_X_y(X, y, **options)
+    return check_structure(X), y
+
+
+def indexable(*arrays: Any) -> list[Any]:
+    """scikit-learn's `indexable`: CSR from other sparse formats, an array from what has no rows to index."""
+
+    def checked(X: Any) -> Any:
+        return check_structure(X) if sparse.issparse(X) else X
+
+    return [checked(X) for X in full.indexable(*map(checked, arrays))]
+
+
 def check_structure(X: Any, name: str = "X") -> Any:
     """X, unless it is a sparse matrix whose indices point outside of it; errors call it `name`.
 
@@ -123,7 +138,9 @@ def check_structure(X: Any, name: str = "X") -> Any:
 
 def _wrong_structure(X: Any, lines: int, across: int) -> str:
     """What is wrong with the arrays of a compressed matrix of so many lines, and so many places in each."""
-    indptr, entries = X.indptr, min(X.indices.size, len(X.data))
+    indptr, entries = X.indptr, len(X.data)
+    if X.data.ndim != (3 if X.format == "bsr" else 1) or X.indices.shape != (entries,):
+        return f"data of shape {X.data.shape} do not belong to indices of shape {X.indices.shape}"
     if indptr.dtype.kind != "i" or indptr.shape != (lines + 1,) or indptr[0] != 0:
         return f"indptr must have {lines + 1} integers and begin with 0"
     if (indptr[1:] < indptr[:-1]).any():

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.parallel import all_cores
-from tercet.core.validation import check_array, target_for_callbacks
+from tercet.core.validation import check_array, check_structure, target_for_callbacks
 from tercet.decomposition._engine.centred_rows import CentredRows
 
 
@@ -204,11 +204,13 @@ def finite_scores(scores: np.ndarray, name: str) -> np.ndarray:
     return scores
 
 
-def checked_scores(X: Any, k: int, name: str) -> np.ndarray:
-    """Scores on k components, as a caller gives them."""
-    if sparse.issparse(X):
-        X = X.toarray()
-    X = check_array(X, dtype=(np.float64, np.float32), input_name="X", ensure_min_features=0)
+def checked_scores(X: Any, k: int, name: str, accept_sparse: str | bool = False) -> Any:
+    """Scores on k components, as a caller gives them; dense ones unless sparse ones are accepted."""
+    if sparse.issparse(X) and not accept_sparse:
+        X = check_structure(X).toarray()
+    X = check_array(
+        X, accept_sparse=accept_sparse, dtype=(np.float64, np.float32), input_name="X", ensure_min_features=0
+    )
     if X.shape[1] != k:
         raise ValueError(f"{name}: X has {X.shape[1]} columns; expected are {k}, one for each component.")
     return X

@@ -18,6 +18,7 @@ from tercet.core.steps import stopped_early
 from tercet.core.validation import check_array, target_for_callbacks
 from tercet.decomposition._nmf.factorization import Penalty
 from tercet.decomposition._nmf.half import Half, halves
+from tercet.decomposition.base import checked_scores
 from tercet.decomposition.matrix_losses import refuse_negative_entries
 from tercet.decomposition.nndsvd import nonnegative_singular_vectors, random_factors, random_numbers
 
@@ -106,6 +107,7 @@ class NonnegativeFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         X_original : array of shape (n_samples, n_features)
         """
         check_is_fitted(self)
+        X = checked_scores(X, len(self.components_), type(self).__name__, accept_sparse="csr")
         return X @ self.components_
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import Chunks, total
 from tercet.core.row_sums import mass_of
 from tercet.core.streams import is_streamed
+from tercet.core.validation import check_array
 
 EPS = np.finfo(np.float64).eps
 SMALL = 1 << 12  # numbers in an array that are summed at once: BLAS takes one thread for them in any case

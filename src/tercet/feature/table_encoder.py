@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.lazy import optional_module
 from tercet.core.messages import Message
 from tercet.core.parameters import Range, check_parameters
+from tercet.core.validation import validate_data
 from tercet.datasets.readers import listed
 from tercet.feature.categorical_features import CategoricalFeatures
 from tercet.feature.interval_features import IntervalFeatures

@@ -15,6 +15,7 @@ from scipy.sparse.linalg import splu
 
 from tercet.core.catalog import method
 from tercet.core.steps import ConvergenceWarning
+from tercet.core.validation import check_structure
 from tercet.graph.graph_input import node_weights
 
 DENSE = 2000  # nodes up to which equations are solved by a dense factorisation
@@ -271,8 +272,7 @@ def _iterated(advance: Advance, x: np.ndarray, tol: float, max_iter: int, who: s
 
 def _checked(M: Any, damping: Any, teleport: Any) -> tuple[Any, np.ndarray]:
     """A square matrix of probabilities and the distribution of the jumps."""
-    if not sparse.issparse(M):
-        M = np.asarray(M, dtype=np.float64)
+    M = check_structure(M, "M") if sparse.issparse(M) else np.asarray(M, dtype=np.float64)
     if len(M.shape) != 2 or M.shape[0] != M.shape[1] or not M.shape[0]:
         raise ValueError(f"M must be a square matrix; the shape is {M.shape}.")
     values = M.data if sparse.issparse(M) else M

@@ -9,6 +9,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.steps import ConvergenceWarning
+from tercet.core.validation import check_structure
 
 
 class PowerMethodResult(NamedTuple):
@@ -70,7 +71,7 @@ def power_method(A: Any, start: Any = None, *, tol: float = 1e-10, max_iter: int
     >>> round(found.eigenvalue, 6), found.vector.round(6)
     (3.618034, array([0.618034, 1.      ]))
     """
-    A = A if hasattr(A, "shape") else np.asarray(A, dtype=np.float64)
+    A = check_structure(A, "A") if hasattr(A, "shape") else np.asarray(A, dtype=np.float64)
     if len(A.shape) != 2 or A.shape[0] != A.shape[1] or not A.shape[0]:
         raise ValueError(f"A must be a square matrix; the shape is {A.shape}.")
     x = np.ones(A.shape[0]) if start is None else np.asarray(start, dtype=np.float64)

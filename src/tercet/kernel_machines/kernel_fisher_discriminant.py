@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted, distinct
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Real
+from tercet.core.validation import check_array
 from tercet.kernel_machines._engine.cholesky import CholeskyFactor, blocked_gram, blocked_product
 from tercet.kernel_machines._engine.training_gram import TrainingGram
 from tercet.kernel_machines.base import (

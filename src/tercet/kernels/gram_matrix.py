@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
+from tercet.core.validation import check_array
 from tercet.kernels.base import Kernel
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
+from tercet.core.validation import check_array
 from tercet.kernels._engine.prepared_rows import PreparedRows
 from tercet.kernels.base import Kernel
 

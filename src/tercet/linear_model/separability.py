@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog, nnls
-from sklearn.utils.validation import check_X_y
 
 from tercet.core.catalog import method
+from tercet.core.validation import check_X_y
 
 
 def functional_margin(X: Any, y: Any, w: Any, b: float = 0.0) -> np.ndarray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
 from tercet.core.fitted_checks import Items, by_value
@@ -13,6 +12,7 @@ from tercet.core.parallel import Chunks, total
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed
 from tercet.core.row_sums import mass_of
 from tercet.core.streams import is_streamed
+from tercet.core.validation import check_array
 from tercet.distributions._gaussian.covariances import (
     CovarianceType,
     covariance_shape,

@@ -6,12 +6,12 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.stats import multivariate_normal
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
 from tercet.core.functions import log_sum_exp
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed, check_parameters
+from tercet.core.validation import check_array
 from tercet.distributions._gaussian.covariances import (
     CovarianceType,
     covariance_shape,

@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from tercet.core.catalog import method
 from tercet.core.meta import rows_at
 from tercet.core.parallel import one_blas_thread
+from tercet.core.validation import indexable
 from tercet.model_selection.paired_test import corrected_interval
 
 

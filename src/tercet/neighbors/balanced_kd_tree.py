@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
+from tercet.core.validation import check_array
 from tercet.metrics.distance import check_p
 from tercet.neighbors._engine.kd_metrics import distance, metric_of, row_cost
 

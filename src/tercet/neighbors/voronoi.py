@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import Voronoi
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from tercet.core.catalog import method
+from tercet.core.validation import check_array
 from tercet.neighbors._engine.search import NeighborIndex
 
 Box = tuple[tuple[float, float], tuple[float, float]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -19,7 +19,7 @@ from scipy import sparse
 from tercet.core.estimator import Estimator
 from tercet.core.input_errors import Explaining, refuse_containers
 from tercet.core.sources import RowSource
-from tercet.core.validation import check_is_fitted, refuse_large, validate_data
+from tercet.core.validation import check_is_fitted, check_structure, refuse_large, validate_data
 
 
 class SequenceEstimator(Estimator):
@@ -262,6 +262,7 @@ def labels_like(y: Any, X: Sequences) -> Any:
     if _is_list_of_sequences(y):
         if len(y) != len(X):
             raise ValueError(f"y has {len(y)} sequences of labels, but X has {len(X)} sequences.")
+        y = [_labels_of(k, labels) for k, labels in enumerate(y)]
         for k, (labels, length) in enumerate(zip(y, X.lengths)):
             if len(labels) != length:
                 raise ValueError(f"Sequence {k} has {length} rows but {len(labels)} labels.")
@@ -273,6 +274,26 @@ def labels_like(y: Any, X: Sequences) -> Any:
             f"got labels of shape {labels.shape}."
         )
     return labels
+
+
+def _labels_of(k: int, labels: Any) -> Any:
+    """The labels of sequence k, one for each row; a column is as good as a list."""
+    if hasattr(labels, "columns") or getattr(labels, "ndim", 1) > 1:
+        labels = flat(labels)
+    if isinstance(labels, str | Mapping) or not hasattr(labels, "__len__") or getattr(labels, "ndim", 1) != 1:
+        shape = getattr(labels, "shape", None)
+        got = f"an array of shape {shape}" if shape else repr(labels)
+        raise ValueError(f"y must have one label for each row of a sequence; for sequence {k} it has {got}.")
+    return labels
+
+
+def refuse_infinite_labels(classes: Iterable[Any]) -> None:
+    """Refuse infinity among labels; NaN is a label that is not known."""
+    for label in classes:
+        if isinstance(label, float | np.floating) and np.isinf(label):
+            raise ValueError(
+                f"y has the label {label}; a label must be finite, and NaN or None where it is not known."
+            )
 
 
 def mistaken_lengths(X: Any, y: Any, lengths: Any, *, symbols: bool = False) -> bool:
@@ -375,7 +396,8 @@ def _column(X: Any) -> Any:
 def _concatenated(parts: list[Any]) -> Any:
     first = parts[0]
     if sparse.issparse(first):
-        return sparse.vstack(parts, format="csr")
+        checked = [check_structure(part, f"X[{k}]") for k, part in enumerate(parts)]
+        return sparse.vstack(checked, format="csr")
     if hasattr(first, "columns"):  # pandas or polars, whichever the caller has loaded
         return sys.modules[type(first).__module__.partition(".")[0]].concat(parts)
     if _depth(first) == 1:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
+from tercet.core.validation import check_array
 from tercet.kernels import centring_offset, intercept_shift, subtract_offset
 from tercet.svm._dual.problem import DualSolution, dual_solution, feasible_directions, violating_pair
 from tercet.svm.support_vectors import dense_coef, positive_part, slack_costs

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from tercet.core.estimator import distinct
+from tercet.core.validation import check_array
 
 __all__ = ["l1_min_c"]
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_X_y
 
 from tercet.core.catalog import method
 from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.core.validation import check_X_y
 from tercet.linear_model import linear_separability
 from tercet.optimize import solve_qp
 from tercet.svm._dual.problem import DualProblem, DualSolution

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
+from tercet.core.validation import check_array
 from tercet.distributions._gaussian.covariances import CovarianceType, covariance_shape, positive_definite
 
 

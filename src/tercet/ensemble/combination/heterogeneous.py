@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn import get_config
 from sklearn.base import TransformerMixin, is_classifier, is_regressor
-from sklearn.utils import Bunch, assert_all_finite, column_or_1d, get_tags, indexable
+from sklearn.utils import Bunch, assert_all_finite, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_consistent_length
 
@@ -21,6 +21,7 @@ from tercet.core.meta import MetaEstimator, check_row_weights
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import check_parameters
 from tercet.core.steps import Task, with_callbacks
+from tercet.core.validation import indexable
 
 DROPPED = "drop"
 Member = tuple[str, Any]

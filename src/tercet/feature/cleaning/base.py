@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import check_consistent_length, indexable
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_feature_names_in
 
 from tercet.core.column_parsing import from_lists, is_frame
@@ -15,7 +15,7 @@ from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Floats
 from tercet.core.input_errors import refuse_containers
 from tercet.core.parameters import check_parameters
-from tercet.core.validation import check_structure, target_for_callbacks, validate_data
+from tercet.core.validation import indexable, target_for_callbacks, validate_data
 from tercet.feature.cleaning.table_columns import column_numbers
 from tercet.feature.resampling.base import take
 
@@ -45,7 +45,7 @@ class RowFilter(BaseEstimator):
         check_parameters(self)
         refuse_containers(X=X)
         given = from_lists(X) if isinstance(X, list | tuple) else X
-        given, y = indexable(check_structure(given), y)
+        given, y = indexable(given, y)
         if len(np.shape(given)) != 2:
             raise ValueError(f"{name}: X must be a table of rows; its shape is {np.shape(given)}.")
         if given.shape[0] == 0:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin, clone
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_feature_names_in, has_fit_parameter
 
@@ -21,7 +21,7 @@ from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Each, Having, Indices
 from tercet.core.input_errors import Explaining, refuse_containers, shown
 from tercet.core.parameters import Seed
-from tercet.core.validation import check_target, validate_data
+from tercet.core.validation import check_target, indexable, validate_data
 from tercet.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from tercet.feature.combination.leaf_rules import leaf_rules, member_trees
 from tercet.feature.discretization.bin_codes import dense_one_hot, sparse_one_hot

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import indexable
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, check_is_fitted, distinct
@@ -16,6 +15,7 @@ from tercet.core.fitted_checks import Each, Floats, Labels, OneOf
 from tercet.core.folds import Folds
 from tercet.core.input_errors import Explaining, shown
 from tercet.core.parameters import NonNegative, Seed
+from tercet.core.validation import indexable
 from tercet.feature.encoding.base import CategoryEncoder
 from tercet.feature.encoding.cross_fitting import cross_fitting_folds
 from tercet.feature.encoding.target_statistics import Target, leave_one_out

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, indexable
+from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -16,6 +16,7 @@ from tercet.core.estimator import distinct
 from tercet.core.input_errors import refuse_containers, refuse_mixed_labels
 from tercet.core.meta import rows_at
 from tercet.core.parameters import check_parameters
+from tercet.core.validation import indexable
 
 Strategy = (
     Literal["auto", "minority", "majority", "not minority", "not majority", "all"] | float | dict | Callable

@@ -21,10 +21,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import digamma
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_X_y
 
 from tercet.core.catalog import method
 from tercet.core.parallel import each
+from tercet.core.validation import check_array, check_X_y
 from tercet.feature.selection._engine.neighbor_radius import (
     counts_around,
     cut_into_strips,

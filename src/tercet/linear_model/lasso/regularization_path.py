@@ -6,10 +6,11 @@ import warnings
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
+from tercet.core.validation import check_array
 from tercet.linear_model._lasso.multi_task import multi_task_problem, solve_multi_task_path
 from tercet.linear_model._lasso.path import alpha_grid, geometric_grid, solve_path, visiting_order
 from tercet.optimize import LeastSquares

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
+from tercet.core.validation import check_array
 from tercet.linear_model._least_squares.design_matrix import DesignMatrix, in_units
 from tercet.linear_model.least_squares.ridge import (
     Solver,

@@ -7,11 +7,10 @@ import warnings
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
 from tercet.core.scaling import LARGE
-from tercet.core.validation import refuse_large
+from tercet.core.validation import check_array, refuse_large
 from tercet.optimize.matching_pursuit import COMPLETE, DEPENDENT, EXACT, Pursuit, matching_pursuit
 
 PREMATURE = (

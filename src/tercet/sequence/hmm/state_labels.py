@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tercet.sequence.base import refuse_infinite_labels
+
 
 def state_codes(labels: Any, count: int | None, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """The names of all states, and the state of each row by its number; -1 where it is not known.
@@ -38,8 +40,10 @@ def state_codes(labels: Any, count: int | None, owner: str) -> tuple[np.ndarray,
             )
         if values.dtype == object:
             raise ValueError(f"{owner}: y must hold labels that are numbers or strings; got {labels[:5]!r}.")
-    if values.dtype.kind == "f" and (values == np.round(values)).all():
-        values = values.astype(np.int64)
+    if values.dtype.kind == "f" and values.size:
+        refuse_infinite_labels([values.min(), values.max()])
+        if (values == np.round(values)).all() and np.abs(values).max() < 2**53:
+            values = values.astype(np.int64)
     names, index = np.unique(values, return_inverse=True)
     codes = np.full(labels.size, -1, dtype=np.int64)
     if not names.size:

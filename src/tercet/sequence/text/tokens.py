@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.sequence.base import Sequences
+from tercet.sequence.base import Sequences, refuse_infinite_labels
 
 
 def tokens(X: Any, lengths: Any = None) -> Sequences:
@@ -101,6 +101,7 @@ def label_codes(y: Sequences) -> tuple[list[Any], np.ndarray]:
         found = [label for label in found if label != -1]
     if not found:
         raise ValueError("y has no label: all are unknown.")
+    refuse_infinite_labels(found)
     classes = in_order(found)
     index = dict(zip(classes, range(len(classes))))
     return classes, np.array([index.get(label, -1) for label in rows], dtype=np.int64)
@@ -118,10 +119,12 @@ def distinct_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     if labels.dtype != object:
         classes, index = np.unique(labels, return_inverse=True)
+        refuse_infinite_labels(classes[[0, -1]] if classes.size else classes)
         return classes, index
     values = labels.tolist()
     _refuse_unhashable(values)
     different = in_order(list(set(values)))
+    refuse_infinite_labels(different)
     place = {label: k for k, label in enumerate(different)}
     alike = len({type(label) for label in different}) == 1 and isinstance(different[0], str | int | float)
     classes = np.array(different) if alike else _objects(different)  # tuples must not become rows of a matrix

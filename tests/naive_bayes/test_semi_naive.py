@@ -99,6 +99,15 @@ def test_the_chosen_parent_is_the_best_in_cross_validation(table):
     assert np.isnan(given.parent_scores_).all()
 
 
+def test_scores_of_parents_are_accuracies_on_the_rows_that_are_left_out(table):
+    X, y = table
+    few = np.arange(len(y)) % 5 == 0
+    splits = [(np.flatnonzero(~few), np.flatnonzero(few)), (np.flatnonzero(few), np.flatnonzero(~few))]
+    first, second = (SPODE(cv=[split]).fit(X, y).parent_scores_ for split in splits)
+    both = SPODE(cv=splits).fit(X, y).parent_scores_
+    np.testing.assert_allclose(both, np.average([first, second], axis=0, weights=[few.sum(), (~few).sum()]))
+
+
 def test_one_dependence_without_parents_is_naive_bayes(table):
     X, y = table
     model = OneDependenceClassifier(alpha=2.0).fit(X, y)

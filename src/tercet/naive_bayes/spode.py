@@ -64,7 +64,7 @@ class SPODE(SemiNaiveBayes):
     parent_ : int
         The place of the super-parent.
     parent_scores_ : array of shape (n_features,)
-        How often each parent was right in cross-validation; NaN when the parent was given.
+        Accuracy of each parent in cross-validation; NaN when the parent was given or there is one column.
     pair_count_ : array of shape (n_values, n_values, n_classes)
         How much weight every two values have together in each class; values are numbered from column to column.
     n_values_ : array of shape (n_features,)
@@ -125,13 +125,18 @@ class SPODE(SemiNaiveBayes):
 
     def _choose_parent(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
         """The best parent in cross-validation; the counts without a fold are the whole less the fold's own."""
-        correct, log_likelihood = np.zeros(values.shape[1]), np.zeros(values.shape[1])
+        correct, log_likelihood, tested = np.zeros(values.shape[1]), np.zeros(values.shape[1]), 0.0
         for out in self._folds(values, y, weight):
             held = values[out], y[out], weight[out]
             tables = self._log_probabilities(self.pair_count_ - self._pair_counts(*held))
             found = total(_score_parents, Chunks(*held, rows=4096), tables, n_jobs=self.n_jobs)
             correct, log_likelihood = correct + found[0], log_likelihood + found[1]
-        self.parent_scores_ = correct / weight.sum()
+            tested += float(weight[out].sum())
+        if not tested > 0:
+            raise ValueError(
+                f"SPODE: the rows that cv={self.cv!r} leaves out have no weight; nothing is tested."
+            )
+        self.parent_scores_ = correct / tested
         tied = np.flatnonzero(correct >= correct.max() - 1e-9 * weight.sum())
         self.parent_ = int(tied[log_likelihood[tied].argmax()])
 

@@ -119,3 +119,14 @@ def test_a_broken_sparse_matrix_is_refused():
     rows.indices[0] = 10**6  # would be looked up far behind the last column
     with pytest.raises(ValueError, match="X is not a valid CSR matrix"):
         model.transform(rows)
+
+
+def test_rows_of_the_kept_columns_come_back():
+    X, y = load_iris(return_X_y=True)
+    selector = InformationSelector(k=2).fit(X, y)
+    kept = sparse.csr_matrix(selector.transform(X))
+    back = selector.inverse_transform(kept).toarray()
+    np.testing.assert_array_equal(back, np.where(selector.get_support(), X, 0.0))
+    kept.indices[0] = 10**6
+    with pytest.raises(ValueError, match="not a valid CSR matrix"):
+        selector.inverse_transform(kept)

@@ -160,6 +160,20 @@ class InformationSelector(SelectorMixin, MixedColumns):
         with Explaining(X=X), np.errstate(**QUIET):
             return super().transform(X)
 
+    def inverse_transform(self, X: Any) -> Any:
+        """Rows of all columns, with zeros in those that were not kept.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_selected)
+            Rows of the columns that are kept.
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_features)
+        """
+        return super().inverse_transform(check_structure(X))
+
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         kept = self.scores_ >= self.threshold_ - TIE

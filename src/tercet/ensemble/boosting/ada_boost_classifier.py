@@ -40,7 +40,12 @@ from tercet.tree import DecisionTreeClassifier, PresortedStumps, Tree
         "samme.r": "real AdaBoost: members answer with half the log odds of their probabilities",
         "m1": "Alg 8.1, forward stagewise: weights 1/2 ln((1-e)/e); for several classes AdaBoost.M1",
     },
-    texts=["Li ch. 8, Alg 8.1", "Machine Learning in Depth ch. 8", "watermelon notes ch. 2, 6"],
+    texts=[
+        "Li ch. 8, Alg 8.1",
+        "Li ch. 12, Table 12.1",
+        "Machine Learning in Depth ch. 8",
+        "watermelon notes ch. 2, 6",
+    ],
     peers=["sklearn.ensemble.AdaBoostClassifier"],
 )
 class AdaBoostClassifier(BoostedClasses, BaseEnsemble, Classifier):

@@ -115,7 +115,7 @@ def test_installations_of_one_version_share_their_kernels(tmp_path):
     code = textwrap.dedent(COMPILE) + "\nprint(sum(home.mark_small_integers.stats.cache_hits.values()))"
     hits = []
     for place in ("first", "second"):
-        for part in ("core", "__init__.py", "catalog.json"):
+        for part in ("core", "__init__.py", "__init__.pyi", "catalog.json", "scikit_learn_names.json"):
             source, target = package / part, tmp_path / place / "tercet" / part
             target.parent.mkdir(parents=True, exist_ok=True)
             copy = shutil.copytree if source.is_dir() else shutil.copy

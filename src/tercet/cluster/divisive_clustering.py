@@ -247,12 +247,12 @@ class DivisiveClustering(Clusterer):
     def _can_predict(self) -> bool:
         return not takes_all_rows(self.metric)
 
-    @available_if(_can_predict)
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Split the rows X, and return the cluster of each."""
         self.fit(X)
         return self.predict(X) if stopped_early(self) else self.labels_
 
+    @available_if(_can_predict)
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each new row, down the splits: to the nearer pole or, of DIANA, the nearer side by mean.
 

@@ -277,7 +277,7 @@ def labels_like(y: Any, X: Sequences) -> Any:
 
 
 def _labels_of(k: int, labels: Any) -> Any:
-    """The labels of sequence k, one for each row; a column is as good as a list."""
+    """The labels of sequence k, one for each row, from a list or from an array or frame of one column."""
     if hasattr(labels, "columns") or getattr(labels, "ndim", 1) > 1:
         labels = flat(labels)
     if isinstance(labels, str | Mapping) or not hasattr(labels, "__len__") or getattr(labels, "ndim", 1) != 1:

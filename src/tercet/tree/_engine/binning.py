@@ -94,8 +94,8 @@ class BinnedColumns:
             Where there are more categories than bins, rare ones of similar mean targets share a bin; without
             targets all of them share one.
         slack : float
-            By how much of a bin rounding may move a value across the border of two bins: weights that are no whole
-            numbers add up to other digits where a row of weight 2 is two rows.
+            Tolerance of a bin border, as a fraction of a bin: sums of fractional weights round differently when a
+            row of weight 2 is given as two rows, which must not move a value into the next bin.
         """
         if not 2 <= max_bins <= 255:
             raise ValueError(f"max_bins must be from 2 to 255; got {max_bins}.")

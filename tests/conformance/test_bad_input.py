@@ -7,6 +7,7 @@ import inspect
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold
@@ -20,6 +21,7 @@ N = 12
 RAW = re.compile(
     "object of type|setting an array element|inhomogeneous|has no len|not subscriptable|not iterable|ambiguous"
     "|unpack|too large to convert|not supported between|unhashable|has no attribute|out of bounds|Cannot cast"
+    "|0-dimensional|unique column names, got"
 )
 NO_TABLE = {
     "None": None,
@@ -36,6 +38,8 @@ NO_ARRAY = {
     "no rows": [],
     "too large": [[10**400, 1]] * N,
     "complex": np.full((N, 2), 1j),
+    "a matrix of NumPy": np.asmatrix(np.ones((N, 2))),
+    "columns of one name": pd.DataFrame(np.ones((N, 2)), columns=["a", "a"]),
     "three sparse dimensions": sparse.coo_array(np.zeros((N, 2, 2))),
 }
 NO_NUMBERS = {

@@ -33,6 +33,7 @@ from tercet.naive_bayes import MultinomialNB
             r"X must hold real numbers; its dtype is complex128. Complex data not supported",
         ),
         (np.zeros((0, 2)), r"X has no rows; its shape is \(0, 2\)"),
+        (np.asmatrix(np.ones((2, 2))), r"^X must not be a matrix of NumPy; pass np.asarray\(X\)\.$"),
     ],
 )
 def test_what_is_said_of_a_table(X, sentence):

@@ -22,7 +22,7 @@ RAW = re.compile(
     r"setting an array element|inhomogeneous|object of type|has no len|is not (iterable|subscriptable)|ambiguous"
     r"|not supported between|too large to convert|out of range|out of bounds|at least \d dimension|has no attribute"
     r"|Cannot cast|Expected sequence or array-like|unhashable|CSR must be|^\d*$|^'?\w*'?$"
-    r"|infs or NaNs|infinity to integer|Numerical result|empty sequence|zero-size"
+    r"|infs or NaNs|infinity to integer|Numerical result|empty sequence|zero-size|unique column names|np\.matrix"
 )
 TEXTS = "These are texts: count their words with CountVectorizer or TfidfVectorizer of tercet.feature first."
 HUGE = 1e100  # the squares of larger numbers, added up and multiplied, soon are no numbers any more
@@ -115,6 +115,10 @@ def refuse_mixed_labels(y: Any) -> None:
 def wrong_with(name: str, value: Any) -> str:
     """What is wrong with an argument, in a sentence; "" if nothing is seen."""
     table = name in ROWS
+    if sentence := _repeated_column(name, value):
+        return sentence
+    if isinstance(value, np.matrix):
+        return f"{name} must not be a matrix of NumPy; pass np.asarray({name})."
     if is_sparse(value):
         if not table:
             return f"{name} must be {COLUMN}; got a sparse matrix of shape {value.shape}."
@@ -152,6 +156,17 @@ def _no_rows(name: str, value: Any) -> str:
     known = any(hasattr(value, mark) for mark in ("shape", "__array__", "__len__", "__dataframe__"))
     if alone or not known or getattr(value, "shape", None) == ():
         return f"{name} must be {ROWS.get(name, COLUMN)}; got {shown(value)}."
+    return ""
+
+
+def _repeated_column(name: str, frame: Any) -> str:
+    """The first name that several columns of a frame share, in a sentence; "" where there is none."""
+    seen = set()
+    for column in getattr(frame, "columns", ()):
+        if column in seen:
+            count = list(frame.columns).count(column)
+            return f"{name} has {count} columns named {shown(column)}; column names must be unique."
+        seen.add(column)
     return ""
 
 

@@ -209,7 +209,7 @@ def is_finite(X: np.ndarray) -> bool:
     if get_config()["assume_finite"]:
         return True
     with np.errstate(over="ignore", invalid="ignore"):
-        return math.isfinite(np.add.reduce(X, axis=None))
+        return math.isfinite(np.add.reduce(np.asarray(X), axis=None))  # the sum of an np.matrix is a matrix
 
 
 def are_numbers(value: Any, *, infinite: bool) -> bool:

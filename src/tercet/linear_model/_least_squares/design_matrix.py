@@ -142,7 +142,7 @@ def match_target_shape(
     """
     with np.errstate(over="ignore"):
         coef, intercept = coef.astype(dtype), np.asarray(intercept).astype(dtype) if fitted else 0.0
-    if np.isinf(intercept).any():
+    if not np.isfinite(intercept).all():  # NaN, where terms of both signs overflow
         wider = "" if dtype == np.float64 else ", or give X in double precision"
         raise ValueError(f"intercept_ is beyond {np.dtype(dtype)} numbers: scale the targets{wider}.")
     if y.ndim == 1:

@@ -105,7 +105,7 @@ def test_what_cannot_be_read_is_named():
         read(pd.DataFrame({"size": [1.0, np.inf]}))
     with pytest.raises(ValueError, match="'size' held numbers when the model was fitted; now it holds 'big'"):
         read(frame, pd.DataFrame({"size": ["1", "big"], "kind": ["a", "b"]}))
-    with pytest.raises(ValueError, match="unique column names"):
+    with pytest.raises(ValueError, match="2 columns named 'a'; column names must be unique"):
         read(pd.DataFrame([[1, 2]] * 2, columns=["a", "a"]))
 
 

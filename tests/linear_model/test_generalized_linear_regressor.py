@@ -19,7 +19,7 @@ from tercet.linear_model import (
     PoissonRegressor,
     TweedieRegressor,
 )
-from tercet.linear_model.generalized.deviance_objective import DevianceObjective
+from tercet.linear_model.generalized.deviance_objective import DevianceObjective, newton_step
 from tercet.linear_model.generalized.exponential_family import FAMILIES
 from tercet.linear_model.generalized.link import LINKS
 from tercet.optimize import minimize
@@ -283,3 +283,16 @@ def test_fisher_scoring_goes_on_until_the_gradient_is_below_tol():
     slope = (1.0 - y * np.exp(-X @ model.coef_ - model.intercept_)) / len(y)
     np.testing.assert_allclose(X.T @ slope + model.coef_, 0.0, atol=1e-12)
     np.testing.assert_allclose(slope.sum(), 0.0, atol=1e-12)
+
+
+def test_a_singular_matrix_that_rounding_lets_through_has_the_step_of_least_norm():
+    """Cholesky succeeds where columns are there twice, and rounding then splits the step at random."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(30, 3)) * [1e-3, 1.0, 1e4]
+    once, g = A.T @ A, rng.normal(size=3) * [1e-3, 1.0, 1e4]
+    twice = np.tile(once, (2, 2))
+    twice += np.diag(4 * np.spacing(np.diag(twice)))
+    np.linalg.cholesky(twice)  # no error
+    noisy = np.concatenate([g, g + np.spacing(g)])
+    step = newton_step(twice, noisy)
+    np.testing.assert_allclose(step, np.tile(newton_step(once, g), 2) / 2, rtol=1e-9)

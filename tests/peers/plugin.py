@@ -101,7 +101,8 @@ FILES = {
     ],
 }
 EXPECTED = Path(__file__).parent / "expected"
-CHANCE = "may pass by chance"  # at the end of a reason: the test draws numbers without a seed
+# At the end of a reason: the test draws numbers without a seed, or the CPU's order of additions decides.
+OPEN = ("may pass by chance", "rounding decides")
 
 
 def swap() -> list[str]:
@@ -148,4 +149,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             name = f"hist/{name}"
         reason = reasons.get(name) or reasons.get(name.partition("[")[0])
         if reason is not None:  # one that passes is an error: the lists are no wider than need be
-            item.add_marker(pytest.mark.xfail(reason=reason, strict=not reason.endswith(CHANCE)))
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=not reason.endswith(OPEN)))

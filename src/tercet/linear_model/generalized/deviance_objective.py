@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
+from scipy.linalg import cho_solve, lstsq
 from scipy.special import xlogy
 
 from tercet.core.parallel import Chunks, total
 from tercet.core.row_sums import mass_of, mean_of
 from tercet.core.rows import transposed_times
 from tercet.core.streams import is_streamed
+from tercet.linear_model._logistic.solvers import cholesky_factor
 from tercet.linear_model.generalized.exponential_family import ExponentialFamily, Tweedie
 from tercet.linear_model.generalized.link import LINKS, Link
 
@@ -125,11 +126,18 @@ class DevianceObjective:
 
 
 def newton_step(information: Array, gradient: Array) -> Array:
-    """The Fisher scoring step -I^-1 g, of least norm where the information I is singular."""
-    try:
-        return -cho_solve(cho_factor(information), gradient)
-    except (LinAlgError, ValueError):
-        return -lstsq(information, gradient)[0]
+    """The Fisher scoring step -I^-1 g, of least norm where the information I is singular.
+
+    I is scaled to a unit diagonal: what counts as singular must not depend on the units of the columns. A Cholesky
+    factorisation that rounding alone let through would add to the step what it should leave out.
+    """
+    diagonal = np.diag(information)
+    width = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = information / width / width[:, None]
+    L = cholesky_factor(scaled, np.float64)
+    if L is not None:
+        return -cho_solve((L, True), gradient / width) / width
+    return -lstsq(scaled, gradient / width, cond=1e-13)[0] / width
 
 
 def saturated(y: Array, power: float) -> Array:

@@ -169,6 +169,8 @@ class _LazyPackage(ModuleType):
     def _find(self, name: str) -> Any:
         if name in self._places:
             place, own_name = self._places[name]
+            if threading.active_count() > 1:
+                _import_circles()
             if place == self.__name__:  # `from tercet.rules import logic`: a package inside this one
                 return importlib.import_module(f"{place}.{own_name}")
             return getattr(importlib.import_module(place), own_name)
@@ -279,8 +281,11 @@ def _make_lazy(module: ModuleType, places: dict[str, tuple[str, str]]) -> None:
 @functools.cache
 def _scikit_learn_version() -> str:
     """The version that is installed."""
-    if "sklearn" in sys.modules:
-        return str(sys.modules["sklearn"].__version__)
+    version_there = getattr(
+        sys.modules.get("sklearn"), "__version__", ""
+    )  # none while another thread imports it
+    if version_there:
+        return str(version_there)
     from importlib.metadata import version  # loads more than all the rest
 
     return version("scikit-learn")
@@ -302,6 +307,17 @@ def _scikit_learn_module(inside: str) -> ModuleType:
     """Import a module of scikit-learn, in one thread at a time: its modules import each other in circles."""
     with _lock:
         return importlib.import_module(f"sklearn.{inside}".rstrip("."))
+
+
+@functools.cache
+def _import_circles() -> None:
+    """Import modules that import each other in circles, in one thread while the others wait.
+
+    Threads whose first imports enter a circle at two places would see modules that are not complete.
+    """
+    with _lock:
+        for name in ("sklearn.metrics", "sklearn.model_selection", "sklearn.pipeline", "numba"):
+            importlib.import_module(name)
 
 
 class _LaterModules(Loader):

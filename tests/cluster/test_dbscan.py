@@ -129,6 +129,7 @@ def test_weights():
         ("cosine", {"eps": 0.01}),
         ("haversine", {"eps": 0.1}),
         ("canberra", {"eps": 0.2}),
+        ("nan_euclidean", {}),
         (lambda x, z: float(np.abs(x - z).max()), {}),
     ],
 )

@@ -1,5 +1,6 @@
 """HDBSCAN: scikit-learn's labels and trees, both spanning trees, new rows, and odd input."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -36,6 +37,7 @@ SETTINGS = [
     {"max_cluster_size": 30},
     {"alpha": 1.3},
     {"metric": "manhattan"},
+    {"metric": "nan_euclidean"},
     {"store_centers": "both"},
 ]
 # Their distances are rounded otherwise: edges that are equally long here are not quite so there.
@@ -245,3 +247,32 @@ def test_odd_rows():
         constant = np.c_[points(d=1), np.full(150, 3.0)]
         np.testing.assert_array_equal(HDBSCAN().fit(constant).labels_, HDBSCAN().fit(constant[:, :1]).labels_)
         assert HDBSCAN(min_cluster_size=2).fit([[0.0], [1.0]]).labels_.tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "chebyshev", "minkowski", "precomputed"])
+@pytest.mark.parametrize(("how", "single"), [("eom", True), ("eom", False), ("leaf", False)])
+def test_strengths_of_rows_near_the_limits_of_floats(metric, how, single):
+    """No density of 0 is divided by 0: strengths are from 0 to 1, of new rows as well."""
+    rng, top = np.random.default_rng(0), np.finfo(float).max
+    Z = rng.normal(size=(40, 2))
+    with np.errstate(over="ignore", under="ignore"):
+        cases = [
+            Z * 1e150,
+            Z * 1e307,
+            np.clip(Z * 10.0 ** rng.uniform(-320, 308.2, size=(40, 1)), -top, top),  # scales of rows
+            np.clip(Z * 10.0 ** rng.uniform(-320, 308.2, size=2), -top, top),  # scales of columns
+            np.where(rng.random(40) < 0.2, 1e308, 1.0)[:, None] * np.sign(Z),
+            top * np.sign(Z),
+            (Z * 1e37).astype(np.float32),
+        ]
+    if metric == "precomputed":
+        cases = [np.abs(X[:, :1] / 4.0 - X[:, 0] / 4.0) for X in cases]
+        cases.append(np.where(np.abs(Z[:, :1] - Z[:, 0]) > 1.0, np.inf, 0.0))
+    params = {"p": 3} if metric == "minkowski" else None
+    for X, alpha, k in itertools.product(cases, (1.0, 1e-300, 1e300), (1, 4)):
+        model = HDBSCAN(3, k, metric=metric, metric_params=params, alpha=alpha)
+        model.set_params(cluster_selection_method=how, allow_single_cluster=single)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The minimum spanning tree contains edge weights")
+            strength = model.fit(X).probabilities_
+        assert ((strength >= 0) & (strength <= 1)).all()

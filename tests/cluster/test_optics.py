@@ -75,6 +75,15 @@ def test_metrics(metric, options):
     np.testing.assert_array_equal(ours.labels_, given.labels_)
 
 
+def test_metric_that_leaves_out_missing_values():
+    """As in scikit-learn, rows must not have them here."""
+    X = points() / 5
+    ours = OPTICS(metric="nan_euclidean").fit(X)
+    np.testing.assert_array_equal(ours.labels_, peer.OPTICS(metric="nan_euclidean").fit(X).labels_)
+    with pytest.raises(ValueError, match="NaN"):
+        ours.fit([[np.nan], [1.0]])
+
+
 def test_clusters_at_one_distance_have_the_core_rows_of_dbscan():
     X = points(200)
     model, eps = OPTICS(max_eps=1.5).fit(X), 0.6

@@ -19,6 +19,7 @@ POWERS: dict[str, float | None] = {
     "p": None,
     "euclidean": 2.0,
     "l2": 2.0,
+    "nan_euclidean": 2.0,  # rows with missing values are refused, or left out before
     "manhattan": 1.0,
     "cityblock": 1.0,
     "l1": 1.0,
@@ -32,7 +33,7 @@ BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalmichener", "
 
 def check_metric(model: Any) -> None:
     """Refuse a name of the parameter `metric` that is not known."""
-    known = {*VALID_METRICS["brute"], "precomputed"} - {"nan_euclidean"}
+    known = {*VALID_METRICS["brute"], "precomputed"}
     if isinstance(model.metric, str) and model.metric not in known:
         raise ValueError(
             f"{type(model).__name__}: parameter 'metric' must be one of {', '.join(sorted(known))}, or a function "

@@ -129,6 +129,7 @@ def test_bernoulli_is_logistic_regression():
         (PoissonRegressor, peer.PoissonRegressor, "poisson", {}),
         (GammaRegressor, peer.GammaRegressor, "gamma", {}),
         (TweedieRegressor, peer.TweedieRegressor, "poisson", {"power": 1.5}),
+        (TweedieRegressor, peer.TweedieRegressor, "poisson", {"power": 0.5}),
         (TweedieRegressor, peer.TweedieRegressor, "gaussian", {"power": 0}),
         (TweedieRegressor, peer.TweedieRegressor, "gamma", {"power": 2.0, "link": "log"}),
     ],
@@ -240,8 +241,8 @@ def test_other_errors():
         )
     with pytest.raises(ValueError, match="set fit_intercept=True"):
         GeneralizedLinearRegressor(family="gamma", fit_intercept=False).fit([[1], [2]], [1, 2])
-    with pytest.raises(ValueError, match="'power' must not lie in"):
-        TweedieRegressor(power=0.5).fit([[1], [2]], [1, 2])
+    with pytest.raises(ValueError, match="y must be at least 0|be at least 0"):
+        TweedieRegressor(power=0.5).fit([[1], [2]], [1, -2])
 
 
 @pytest.mark.parametrize(

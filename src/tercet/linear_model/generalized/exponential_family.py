@@ -55,10 +55,10 @@ class Tweedie(ExponentialFamily):
 
     @property
     def requirement(self) -> str:  # type: ignore[override]
-        return "be above 0" if self.power >= 2 else "be at least 0" if self.power >= 1 else "be finite"
+        return "be above 0" if self.power >= 2 else "be at least 0" if self.power > 0 else "be finite"
 
     def in_support(self, y: Array) -> Array:
-        least = y > 0 if self.power >= 2 else y >= 0 if self.power >= 1 else np.full(y.shape, True)
+        least = y > 0 if self.power >= 2 else y >= 0 if self.power > 0 else np.full(y.shape, True)
         return least & np.isfinite(y)
 
     def valid_means(self, mean: Array) -> bool:

@@ -27,7 +27,7 @@ class TweedieRegressor(GeneralizedLinearModel):
     ----------
     power : float, default=0
         0 Gaussian, 1 Poisson, 2 gamma, 3 inverse Gaussian; between 1 and 2 sums of a random number of gammas.
-        There is no distribution with a power between 0 and 1.
+        No distribution has a power between 0 and 1; the deviance is defined there, too, and smallest at the mean.
     alpha, fit_intercept, solver, max_iter, tol, warm_start, verbose, n_jobs
         As in `PoissonRegressor`.
     link : {"auto", "identity", "log"}, default="auto"
@@ -73,10 +73,6 @@ class TweedieRegressor(GeneralizedLinearModel):
         self.n_jobs = n_jobs
 
     def _family_and_link(self) -> tuple[ExponentialFamily, Link, bool]:
-        if 0 < self.power < 1:
-            raise ValueError(
-                f"TweedieRegressor: parameter 'power' must not lie in (0, 1); got {self.power!r}."
-            )
         name = ("identity" if self.power <= 0 else "log") if self.link == "auto" else self.link
         canonical = (self.power, name) in [(0, "identity"), (1, "log")]
         return Tweedie(name, power=self.power), LINKS[name], canonical

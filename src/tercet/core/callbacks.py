@@ -18,6 +18,15 @@ from sklearn.model_selection import train_test_split
 from tercet.core.steps import reported_attributes, without_fit
 
 
+ANSWERS = (
+    "predict",
+    "transform",
+    "score",
+    "score_samples",
+    "kneighbors",
+)  # methods for rows not learned from
+
+
 class EarlyStopping:
     """Stop when the score on held-out data has not risen for `patience` passes, and keep the best model.
 
@@ -75,6 +84,12 @@ class EarlyStopping:
         if self.validation_data is not None:
             self._watches[estimator] = _Watch(*self.validation_data)
             return X, y, weight
+        if not any(hasattr(estimator, name) for name in ANSWERS):
+            raise ValueError(
+                f"EarlyStopping: {type(estimator).__name__} has an answer only for the rows that it learns from, so "
+                "none can be held out; fit without it, or give validation_data and a scoring that reads the fitted "
+                "attributes."
+            )
         if y is None and estimator.__sklearn_tags__().target_tags.required:
             raise ValueError("EarlyStopping holds out labelled rows; without y, give it validation_data.")
         scorable = getattr(estimator, "_scorable", None)  # not a row without a label

@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tercet.core.columns import Columns
 from tercet.ensemble import AdaBoostClassifier, BalanceCascadeClassifier, EasyEnsembleClassifier
 from tercet.naive_bayes import GaussianNB
 from tercet.svm import LinearSVC
@@ -164,6 +165,17 @@ def test_tables_pipelines_and_searches(kind):
     name = kind.__name__.lower()
     search = GridSearchCV(pipeline, {f"{name}__estimator__n_estimators": [1, 4]}, cv=2).fit(X, y)
     assert f"{name}__estimator__n_estimators" in search.best_params_
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_frame_of_numbers_is_read_once_for_the_trees_of_a_member(kind, monkeypatch):
+    X, y = rows((120, 12))
+    frame, read, whole = pd.DataFrame(X, columns=list("abc")), [], Columns.of_frame
+    monkeypatch.setattr(Columns, "of_frame", lambda given: read.append(given) or whole(given))
+    model = small(kind).fit(frame, y)
+    assert sum(len(member.estimators_) for member in model.estimators_) > 30
+    np.testing.assert_array_equal(model.predict_proba(frame), small(kind).fit(X, y).predict_proba(X))
+    assert len(read) <= 4 * 5  # 5 members: their fits, the cascade's scores, and predict_proba
 
 
 class OnlyLabels(ClassifierMixin, BaseEstimator):

@@ -17,14 +17,8 @@ from sklearn.model_selection import train_test_split
 
 from tercet.core.steps import reported_attributes, without_fit
 
-
-ANSWERS = (
-    "predict",
-    "transform",
-    "score",
-    "score_samples",
-    "kneighbors",
-)  # methods for rows not learned from
+# A method that answers for rows that it has not learned from has at least one of these.
+ANSWERS = ("predict", "transform", "score", "score_samples", "kneighbors")
 
 
 class EarlyStopping:
@@ -86,9 +80,9 @@ class EarlyStopping:
             return X, y, weight
         if not any(hasattr(estimator, name) for name in ANSWERS):
             raise ValueError(
-                f"EarlyStopping: {type(estimator).__name__} has an answer only for the rows that it learns from, so "
-                "none can be held out; fit without it, or give validation_data and a scoring that reads the fitted "
-                "attributes."
+                f"EarlyStopping: {type(estimator).__name__} has an answer only for the rows that it learns from, "
+                "so none can be held out; fit without it, or give validation_data and a scoring that reads the "
+                "fitted attributes."
             )
         if y is None and estimator.__sklearn_tags__().target_tags.required:
             raise ValueError("EarlyStopping holds out labelled rows; without y, give it validation_data.")

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
-from tercet.core.column_parsing import from_lists
+from tercet.core.column_parsing import from_lists, is_frame
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Declarations, Each, Having
 from tercet.core.input_errors import Explaining
@@ -150,11 +150,16 @@ def takes_weights(estimator: Any) -> bool:
 
 
 def as_tree_input(member: Any, X: Any, *, reset: bool = True) -> Any:
-    """Rows of numbers as trees read them, checked once for all members; other rows as they are."""
-    if (
-        not isinstance(member, BaseDecisionTree)
-        or not isinstance(X, np.ndarray)
-        or X.dtype.kind not in "biuf"
-    ):
+    """Rows of numbers as trees read them, checked once for all members; other rows as they are.
+
+    So are frames with categories, which each member learns for itself.
+    """
+    if not isinstance(member, BaseDecisionTree):
         return X
-    return (clone(member) if reset else member)._check(X, reset=reset)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        return (clone(member) if reset else member)._check(X, reset=reset)
+    if is_frame(X) and (reset or not hasattr(member, "feature_names_in_")):
+        reader = clone(member)
+        rows = reader._check(X)
+        return rows if all(known is None for known in reader.categories_) else X
+    return X

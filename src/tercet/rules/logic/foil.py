@@ -65,8 +65,9 @@ class FOIL(ClauseLearner):
         Whether a clause must not take more bits than the examples it explains. Few examples allow only short
         clauses.
     min_accuracy : float, default=1.0
-        Accuracy on the examples from which a clause is accepted that no further literal improves. Below 1, as with
-        Quinlan's 0.8 for noisy examples, clauses may cover negative examples.
+        Accuracy on the examples from which a clause is accepted that no further literal improves. At 1 no clause
+        covers a negative example: with noisy examples clauses become too special and positives stay uncovered, of
+        which a warning tells. Lower it then, to Quinlan's 0.8, say: clauses may cover some negative examples.
     max_variables : int, default=12
         The most variables of a clause.
     max_literals : int, default=20
@@ -189,6 +190,10 @@ class FOIL(ClauseLearner):
                 if self.encoding_length
                 else ""
             )
+            if self.min_accuracy == 1.0:
+                lifted += (
+                    " If examples are noisy, lower min_accuracy (0.8, say): clauses may then cover negatives."
+                )
             warnings.warn(
                 f"FOIL: no clause was found for {len(self.uncovered_)} of {len(good)} positive examples, "
                 f"{self.uncovered_[0]} among them.{lifted}",

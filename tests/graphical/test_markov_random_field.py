@@ -3,12 +3,14 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tercet.graphical import (
     MarkovRandomField,
+    directed,
     exponential_potential,
     factorise,
     independent,
@@ -213,6 +215,17 @@ def test_products_too_large_for_a_number():
     np.testing.assert_allclose(huge.joint()[0, 0], [1.0, 5e-301])
     assert huge.mode() == {0: 0, 1: 0, 2: 0}
     assert huge.marginal([0]).tolist() == pytest.approx([1.0, 1e-300], rel=1e-9)
+
+
+def test_tables_of_edges_are_no_adjacency_matrices():
+    """A frame of three edges and three columns is square, and so is an array of two edges."""
+    edges = pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 0], "weight": [0.5, 2.0, 3.0]})
+    for read in (undirected, directed):
+        with pytest.raises(TypeError, match="got a data frame"):
+            read(edges)
+        with pytest.raises(ValueError, match="may be an adjacency matrix or two edges"):
+            read(np.array([[0, 2], [1, 0]]))
+    assert undirected(np.array([[0, 1], [1, 0]])) == {0: {1}, 1: {0}}
 
 
 @pytest.mark.parametrize(("A", "B"), [([0], [0]), ([0], [2]), ([0], [-1])])

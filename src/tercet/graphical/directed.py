@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any
 
 from tercet.core.catalog import method
-from tercet.graphical.undirected import Graph, Node, separates, sorted_nodes
+from tercet.graphical.undirected import Graph, Node, refuse_other_forms, separates, sorted_nodes
 
 Parents = dict[Any, tuple]
 
@@ -53,6 +53,7 @@ def directed(graph: Any, nodes: Iterable[Node] | None = None) -> Parents:
 
 def _edges(graph: Any) -> tuple[list[tuple], list]:
     """The pairs (parent, child) of a graph in any form, and the nodes that it names by themselves."""
+    refuse_other_forms(graph)
     if isinstance(graph, Mapping):
         return [(parent, node) for node, above in graph.items() for parent in above], list(graph)
     if callable(getattr(graph, "nodes", None)) and hasattr(graph, "edges"):  # networkx

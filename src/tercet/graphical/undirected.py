@@ -6,7 +6,10 @@ import itertools
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+import numpy as np
+
 from tercet.core.catalog import method
+from tercet.core.column_parsing import is_frame
 
 Node = Hashable
 Graph = dict[Any, frozenset]
@@ -29,6 +32,7 @@ def undirected(graph: Any, nodes: Iterable[Node] | None = None) -> Graph:
     >>> undirected([("b", "a")], nodes=["a", "b", "c"])
     {'a': frozenset({'b'}), 'b': frozenset({'a'}), 'c': frozenset()}
     """
+    refuse_other_forms(graph)
     if isinstance(graph, Mapping):
         known = dict.fromkeys(graph)
         edges = [(u, v) for u, others in graph.items() for v in others]
@@ -53,6 +57,28 @@ def undirected(graph: Any, nodes: Iterable[Node] | None = None) -> Graph:
         neighbours[u].add(v)
         neighbours[v].add(u)
     return {node: frozenset(others) for node, others in neighbours.items()}
+
+
+def refuse_other_forms(graph: Any) -> None:
+    """Refuse data frames, and an array that may be an adjacency matrix or two pairs.
+
+    Examples
+    --------
+    >>> refuse_other_forms(np.array([[0, 2], [1, 0]]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: graph: an array of shape (2, 2) may be an adjacency matrix or two edges. Give edges as a list of ...
+    """
+    if is_frame(graph):
+        raise TypeError(
+            "graph must be a list of pairs, a mapping or a square array; got a data frame. Give the pairs in its "
+            "rows, frame[[first, second]].to_numpy().tolist(), or frame.to_numpy() of an adjacency matrix."
+        )
+    pairs = isinstance(graph, np.ndarray) and graph.shape == (2, 2) and graph.dtype.kind in "iu"
+    if pairs and not graph.diagonal().any() and graph[0, 1] and graph[1, 0] and graph.max() > 1:
+        raise ValueError(
+            "graph: an array of shape (2, 2) may be an adjacency matrix or two edges. Give edges as a list of "
+            "pairs."
+        )
 
 
 @method(

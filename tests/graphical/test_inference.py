@@ -242,8 +242,17 @@ def test_likelihood_weighting_with_vanishing_weights_is_said():
         likelihood_weighting(
             BayesianNetwork.from_tables(tables), "a", {"b": 1}, n_samples=500, random_state=0
         )
+    tables = {"a": [1e-7, 1 - 1e-7], "b": (["a"], [[1.0, 0.0], [1e-7, 1 - 1e-7]])}
+    network = BayesianNetwork.from_tables(
+        tables
+    )  # half of the probability is that of a state which no sample has
+    with pytest.warns(ConvergenceWarning, match=r"mean weight of 10000 samples is 1e-07 of the largest"):
+        likelihood_weighting(network, "a", {"b": 0}, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        rare = {"a": [0.5, 0.5], **{f"b{k}": (["a"], [[0.9, 0.1], [0.1, 0.9]]) for k in range(16)}}
+        half = {f"b{k}": k % 2 for k in range(16)}  # small weights, but no others are possible
+        likelihood_weighting(BayesianNetwork.from_tables(rare), "a", half, random_state=0)
         for n in (1, 20, 10_000):  # few samples of equal weights are few, but not vanishing
             likelihood_weighting(network, "b", n_samples=n, random_state=0)
         likelihood_weighting(asia(), "lung", {"dysp": "yes"}, random_state=0)

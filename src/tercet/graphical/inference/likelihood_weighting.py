@@ -13,10 +13,15 @@ from tercet.core.estimator import generator
 from tercet.core.steps import ConvergenceWarning
 from tercet.graphical.directed import topological_order
 from tercet.graphical.factor import Factor, FactorModel, factor_model, impossible
+from tercet.graphical.inference.variable_elimination import most_probable_explanation
 
 # Warn if the effective sample size is below both this number and this share of all samples.
 FEWEST = 100
 LEAST_SHARE = 0.1
+# Warn if the mean weight is less than both of these shares of the largest possible one: the second by the number of
+# samples. States of half the posterior probability may then be missing from them.
+VANISHING = 1e-3
+FEWEST_EXPECTED = 10
 
 
 @method(
@@ -38,7 +43,9 @@ def likelihood_weighting(
     """P(variables | evidence) by weighted samples of a Bayesian network.
 
     Evidence that samples seldom agree with leaves most of them without weight: a `ConvergenceWarning` is given when
-    the effective sample size (Σ w)² / Σ w² is below 100 and below a tenth of `n_samples`.
+    the effective sample size (Σ w)² / Σ w² is below 100 and below a tenth of `n_samples`, or when all weights are
+    so far below the largest possible one that the states which have most of the probability may not be among the
+    samples.
 
     Parameters
     ----------
@@ -81,7 +88,35 @@ def likelihood_weighting(
             ConvergenceWarning,
             stacklevel=2,
         )
+    elif (share := _share_of_heaviest(model, known, log_weight)) < min(
+        VANISHING, FEWEST_EXPECTED / len(weight)
+    ):
+        warnings.warn(
+            f"Likelihood weighting: the mean weight of {len(weight)} samples is {share:.1g} of the largest "
+            f"possible one, of states that agree best with the evidence {sorted(map(str, evidence or {}))}. Such "
+            "states may not be among the samples. Raise n_samples, or use method='gibbs', or "
+            "'variable_elimination' or 'junction_tree' (exact).",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return weighted_counts(model, query, codes[:, query], weight)
+
+
+def _share_of_heaviest(model: FactorModel, known: Mapping[int, int], log_weight: np.ndarray) -> float:
+    """The mean weight as a share of the largest that any states have; 1 where it is clearly no small one."""
+    mean = np.logaddexp.reduce(log_weight) - np.log(len(log_weight))
+    if mean >= np.log(VANISHING):  # no weight is above 1
+        return 1.0
+    tables = FactorModel(model.names, model.states, [model.factors[k] for k in known])
+    try:
+        best = most_probable_explanation(
+            tables, {model.names[k]: model.states[k][s] for k, s in known.items()}
+        )
+    except ValueError:  # too wide
+        return 1.0
+    at = [model.states[k].index(best[name]) for k, name in enumerate(model.names)]
+    heaviest = sum(np.log(table[tuple(at[k] for k in scope)]) for scope, table in tables.factors)
+    return float(np.exp(mean - heaviest))
 
 
 def weighted_counts(

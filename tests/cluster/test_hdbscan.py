@@ -208,6 +208,17 @@ def test_given_distances_and_sparse_rows(sorted_stably):
     assert adjusted_rand_score(ours.labels_, theirs.labels_) == 1
 
 
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis", "chebyshev"])
+def test_sparse_rows_by_metrics_that_dense_rows_have(metric):
+    X = points(60)
+    plain, thin = (
+        HDBSCAN(metric=metric, store_centers="both").fit(rows) for rows in (X, sparse.csr_array(X))
+    )
+    np.testing.assert_array_equal(thin.labels_, plain.labels_)
+    np.testing.assert_allclose(thin.centroids_, plain.centroids_)
+    np.testing.assert_array_equal(thin.medoids_, plain.medoids_)
+
+
 def test_bad_input():
     X, D = points(20), np.array([[0, 1, 4.0], [1, 0, 1], [3, 1, 0]])
     for model, rows, words in (

@@ -55,6 +55,9 @@ def test_given_distances_and_sparse_rows():
     assert plain.labels_.max() >= 1
     np.testing.assert_array_equal(OPTICS(max_eps=2.0, metric="precomputed").fit(D).labels_, plain.labels_)
     np.testing.assert_array_equal(OPTICS(max_eps=2.0).fit(sparse.csr_array(X)).labels_, plain.labels_)
+    for metric in ("seuclidean", "mahalanobis"):
+        plain, thin = (OPTICS(metric=metric).fit(rows) for rows in (X, sparse.csr_array(X)))
+        np.testing.assert_array_equal(thin.ordering_, plain.ordering_)
     theirs = peer.OPTICS(max_eps=2.0, metric="precomputed").fit(graph)
     np.testing.assert_array_equal(
         OPTICS(max_eps=2.0, metric="precomputed").fit(graph).ordering_, theirs.ordering_

@@ -138,6 +138,7 @@ def test_threads_and_types_and_functions(rows):
         (lambda: mahalanobis([1, 2], [2, 3]), "either S, a covariance, or M"),
         (lambda: mahalanobis([1, 2], [2, 3], S=np.ones((2, 2))), "S must be positive definite"),
         (lambda: mahalanobis([1, 2], [2, 3], M=[[1, 2], [0, 1]]), "M must be a symmetric matrix"),
+        (lambda: mahalanobis([1, 2], [2, 3], S=[[np.inf, 0], [0, 1]]), "S must hold finite numbers"),
         (lambda: pairwise_distances([[1, 2]], [[1]]), "X has 2 features and Y 1"),
         (lambda: pairwise_distances([[1.0]], metric="euclidian"), "near it: euclidean"),
         (lambda: pairwise_distances([[np.nan]]), "X contains NaN"),

@@ -146,10 +146,11 @@ def row_distances(X: Any, metric: Any, params: dict[str, Any]) -> Callable[[int]
 
 
 def dense_form(X: Any, metric: Any, params: dict[str, Any]) -> Any:
-    """Sparse rows as an array where that is not large and their distance is an L_p distance: exact ones of sparse
-    rows are not to be had."""
+    """Sparse rows as an array where that is not large and their distance is an L_p distance, of which sparse rows
+    have no exact ones, or one that divides by variances, of which they have none."""
     small = sparse.issparse(X) and X.shape[0] * X.shape[1] <= DENSE
-    return X.toarray() if small and power_of(metric, params) is not None else X
+    scaled = isinstance(metric, str) and metric in ("seuclidean", "mahalanobis")
+    return X.toarray() if small and (scaled or power_of(metric, params) is not None) else X
 
 
 def known_distances(D: Any, i: int) -> np.ndarray:

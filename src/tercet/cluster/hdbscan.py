@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.cluster._engine.density_hierarchy import CondensedTree, condense, labels_at, single_linkage
-from tercet.cluster.distance_input import block_distances, check_metric, check_symmetric
+from tercet.cluster.distance_input import block_distances, check_metric, check_symmetric, dense_form
 from tercet.cluster.mutual_reachability import mutual_reachability_tree, neighbor_search
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, Clusterer, check_is_fitted
@@ -250,7 +250,9 @@ class HDBSCAN(Clusterer):
         """Weighted means of the clusters, and the rows with the smallest weighted distances from the others."""
         count, exponent = int(labels.max()) + 1, scale_exponent(largest(X))
         means, middle = np.empty((count, X.shape[1])), np.empty((count, X.shape[1]))
-        measure = block_distances(X, self.metric, self.metric_params or {})
+        params = self.metric_params or {}
+        X = dense_form(X, self.metric, params)
+        measure = block_distances(X, self.metric, params)
         for c in range(count):
             rows, weight = X[labels == c], strength[labels == c]
             dense = rows.toarray() if sparse.issparse(rows) else rows

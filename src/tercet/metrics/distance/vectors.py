@@ -232,7 +232,11 @@ def mahalanobis_factor(
         return factor
     name, given = ("S", S) if M is None else ("M", M)
     matrix = np.asarray(given, dtype=float)
-    if matrix.shape != (width, width) or not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
+    if matrix.shape == (width, width) and not np.isfinite(matrix).all():
+        raise ValueError(
+            f"{name} must hold finite numbers. If it is the covariance of the data, scale the data."
+        )
+    if matrix.shape != (width, width) or not np.allclose(matrix, matrix.T):
         raise ValueError(
             f"{name} must be a symmetric matrix of shape ({width}, {width}); got {matrix.shape}."
         )

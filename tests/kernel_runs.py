@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -65,9 +66,14 @@ def forms(seen) -> Iterator[KernelForm]:
     for one in seen:
         try:
             kinds = tuple(map(described, one.types))
-            yield KernelForm(one.kernel, kinds, one.size, imports_sklearn(one.kernel.rpartition(".")[0]))
+            yield KernelForm(one.kernel, kinds, one.size)
         except TypeError:
             continue
+
+
+def with_import(form: KernelForm) -> KernelForm:
+    """A form that knows how long its module takes to import."""
+    return replace(form, slow_import=imports_sklearn(form.module))
 
 
 @functools.cache
@@ -80,7 +86,8 @@ def imports_sklearn(module: str) -> bool:
 def worthy_runs(name: str) -> tuple[str, list[Run]]:
     """The path of an estimator, and those of its runs that helpers make shorter."""
     card = next(card for card in cards() if card.name == name)
-    return class_path(card.load()), [run for run in runs(card) if saved_seconds(run)]
+    complete = ([with_import(form) for form in run] for run in runs(card))
+    return class_path(card.load()), [run for run in complete if saved_seconds(run)]
 
 
 def main() -> None:

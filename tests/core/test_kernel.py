@@ -269,17 +269,20 @@ def test_kernels_call_parts_only():
     }
     assert len(entrances) > 100
     assert len(compiled) > len(entrances) + 100
-    for (module, name), node in compiled.items():
-        known = {
+    names = {
+        module: {
             alias.asname or alias.name: (imported.module, alias.name)
             for imported in ast.walk(trees[module])
             if isinstance(imported, ast.ImportFrom)
             for alias in imported.names
         }
+        for module in {module for module, _ in compiled}
+    }
+    for (module, name), node in compiled.items():
         calls = {
             call.func.id for call in ast.walk(node) if isinstance(call, ast.Call) and hasattr(call.func, "id")
         }
-        wrong = {called for called in calls if known.get(called, (module, called)) in entrances}
+        wrong = {called for called in calls if names[module].get(called, (module, called)) in entrances}
         assert not wrong, f"{module}.{name} calls the kernels {sorted(wrong)}"
 
 

@@ -83,6 +83,8 @@ class ClusteredRows:
         if metric == "seuclidean" and "V" not in options:
             options["V"] = np.var(X, axis=0, ddof=1)
         rows = X[self.order]
+        if sparse.issparse(rows):  # in double precision, as distances of dense rows are
+            rows = rows.astype(np.float64)
 
         def other(start: int, stop: int) -> np.ndarray:
             return np.asarray(

@@ -1,4 +1,7 @@
-"""Build the documentation: `python -m docs`. Warnings are errors, and every link is followed."""
+"""Build the documentation: `python -m docs`. Warnings are errors, and every link is followed.
+
+`python -m docs --draft` checks the same and draws less (`docs/site/draft.py`).
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,14 @@ from docs.site.links import broken_links
 
 
 def main() -> int:
-    target = DOCS / "_build" / "html"
-    arguments = ["-W", "--keep-going", "-j", "2", "-q", "-b", "html", "-d", str(DOCS / "_build" / "doctrees")]
-    status = sphinx_build([*arguments, *sys.argv[1:], str(DOCS), str(target)])
+    options = sys.argv[1:]
+    name, more = "html", ["-j", "2"]
+    if "--draft" in options:  # one process: forks read and write much twice
+        options.remove("--draft")
+        name, more = "draft", ["-D", "tercet_draft=1", "-D", "smartquotes=0"]
+    target = DOCS / "_build" / name
+    arguments = ["-W", "--keep-going", "-q", "-b", "html", "-d", str(DOCS / "_build" / f"{name}-doctrees")]
+    status = sphinx_build([*arguments, *more, *options, str(DOCS), str(target)])
     if status:
         return status
     problems = broken_links(target)

@@ -26,6 +26,7 @@ suppress_warnings = ["config.cache", "ref.python"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "fieldlist", "attrs_inline"]
 myst_heading_anchors = 3
+myst_ref_domains = ["std"]  # links name pages and headings; names of the library are `py:obj`
 myst_dmath_double_inline = True
 
 mathjax_path = "mathjax/tex-chtml.js"  # a part of the site: no page asks another host for anything

@@ -2,7 +2,7 @@
 
 `jobs` runs code in worker processes and keeps what it gave; `run_blocks` and `gallery` are the code of pages and
 scripts; `directives` shows it. Only `__init__`, `directives`,
-`line_breaks`, `navigation` and `search` know Sphinx.
+`draft`, `line_breaks`, `navigation`, `references` and `search` know Sphinx.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ DOCS = Path(__file__).resolve().parent.parent
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    from docs.site import build, directives, line_breaks, navigation, search
+    from docs.site import build, directives, draft, line_breaks, navigation, references, search
 
-    for part in (directives, line_breaks, navigation, search, build):
+    for part in (directives, draft, line_breaks, navigation, references, search, build):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,6 +17,7 @@ from docs.site.run_blocks import BlockError, captured, fresh_state
 WIDTH = 96
 LONGEST_INPUT = 600  # characters of one input that is shown
 MOST_FRAMES = 12  # of a film
+DRAFT_FRAMES = 2
 
 
 def chapter_values(module: str, folder: Path) -> list[dict[str, Any]]:
@@ -73,7 +74,7 @@ def inputs(given: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def film(code: str, folder: Path) -> dict[str, Any]:
+def film(code: str, folder: Path, draft: bool = False) -> dict[str, Any]:
     """Execute the code of a film; its passes as SVG pictures.
 
     The code leaves a `recorder`, `X` and `y`, whose regions are shown; or a function `draw(frame, ax)` with a
@@ -90,7 +91,8 @@ def film(code: str, folder: Path) -> dict[str, Any]:
         names = vars(module)
         frames = list(names["frames"] if "frames" in names else names["recorder"].frames)
         passes = [getattr(frame, "index", k) + 1 for k, frame in enumerate(frames)]
-        keep = sorted({round(k * (len(frames) - 1) / (MOST_FRAMES - 1)) for k in range(MOST_FRAMES)})
+        most = DRAFT_FRAMES if draft else MOST_FRAMES
+        keep = sorted({round(k * (len(frames) - 1) / (most - 1)) for k in range(most)})
         mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tercet"})
         if "draw" in names:
             figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")

@@ -11,7 +11,7 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-from docs.site import book_pages, choosing, gallery, gallery_pages, reference_pages, source_pages
+from docs.site import book_pages, choosing, draft, gallery, gallery_pages, reference_pages, source_pages
 from docs.site.generated import write_pages
 from docs.site.jobs import Job, JobError, clean, do, result
 from docs.site.run_blocks import BlockError, page_job
@@ -42,6 +42,8 @@ def prepare(app: Sphinx, config: Config) -> None:
         reference_jobs = reference_pages.jobs() if config.tercet_reference else {}
         book_jobs = book_pages.jobs() if config.tercet_reference else {}
         choice_jobs = choosing.jobs() if config.tercet_reference else {}
+        if config.tercet_draft:
+            page_jobs, script_jobs, book_jobs = map(draft.drafted, (page_jobs, script_jobs, book_jobs))
         named = (reference_jobs, book_jobs, choice_jobs, page_jobs, script_jobs)
         jobs = [job for group in named for job in group.values()]
         count = execute(jobs, cache)
@@ -52,12 +54,15 @@ def prepare(app: Sphinx, config: Config) -> None:
             for entry in about["names"].values()
             if entry["source"]
         )
+        if config.tercet_draft:
+            source_jobs = [*map(draft.draft_of, source_jobs)]
         count += execute(source_jobs, cache)
     except (JobError, BlockError) as error:
         raise ExtensionError(f"code of the documentation failed\n{error}") from None
     jobs += source_jobs
     log.info("%d of %d jobs executed", count, len(jobs))
-    clean(jobs, cache)
+    if not config.tercet_draft:
+        clean(jobs, cache)
     config.tercet_results = {name: job.folder(cache).name for name, job in page_jobs.items()}
     config.tercet_source = [str(job.folder(cache)) for job in source_jobs]
     folders = {name: job.folder(cache) for name, job in (script_jobs | book_jobs).items()}

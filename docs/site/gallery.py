@@ -94,7 +94,7 @@ def script_job(script: Script, folder: Path = FOLDER) -> Job:
     )
 
 
-def run_script(file: str, folder: Path) -> dict[str, Any]:
+def run_script(file: str, folder: Path, draft: bool = False) -> dict[str, Any]:
     """Execute a script as the main program: what it printed; its picture and a small one are in the folder."""
     import matplotlib.pyplot as plt
     from PIL import Image
@@ -112,7 +112,7 @@ def run_script(file: str, folder: Path) -> dict[str, Any]:
         figure = module.__dict__.get("fig")
         if figure is None and not plt.get_fignums():
             raise BlockError("the script leaves no figure open")
-        save_png(figure if figure is not None else plt.gcf(), folder / "picture.png")
+        save_png(figure if figure is not None else plt.gcf(), folder / "picture.png", draft)
     with Image.open(folder / "picture.png") as picture:
         small = picture.convert("RGB")
         small.thumbnail((THUMBNAIL, THUMBNAIL))

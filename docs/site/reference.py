@@ -11,7 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numpydoc.docscrape_sphinx import get_doc_object
+import numpydoc
+from jinja2 import FileSystemLoader
+from jinja2.sandbox import SandboxedEnvironment
+from numpydoc.docscrape import get_doc_object
+from numpydoc.docscrape_sphinx import SphinxClassDoc, SphinxFunctionDoc, SphinxObjDoc
 from sphinx.util.inspect import stringify_signature
 
 from docs.site.public_names import ROOT, Name, names, pages
@@ -178,10 +182,23 @@ def _plain(text: str) -> str:
     return re.sub(r"<(?:function|class|bound method) '?([\w.]+)[^>]*>", r"\1", text).replace("\n", " ")
 
 
+@cache
+def template() -> Any:
+    """numpydoc's template, which it would compile for every docstring."""
+    loader = FileSystemLoader(Path(numpydoc.__file__).parent / "templates")
+    return SandboxedEnvironment(loader=loader).get_template("numpydoc_docstring.rst")
+
+
 def rendered(thing: Any, what: str, doc: str, module: str) -> str:
     """A docstring as numpydoc lays it out."""
-    config = {"show_class_members": False, "attributes_as_param_list": True, "use_plots": False}
-    laid_out = str(get_doc_object(thing, what, linked(doc, module), config=config))
+    config = {
+        "show_class_members": False,
+        "attributes_as_param_list": True,
+        "use_plots": False,
+        "template": template(),
+    }
+    kinds = {"class_doc": SphinxClassDoc, "func_doc": SphinxFunctionDoc, "obj_doc": SphinxObjDoc}
+    laid_out = str(get_doc_object(thing, what, linked(doc, module), config, **kinds))
     laid_out = re.sub(r":obj:`(\w+) <\.\w+>`", r"**\1**", laid_out)
     return re.sub(r"\n{3,}", "\n\n", laid_out).strip()
 

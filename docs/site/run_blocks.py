@@ -33,6 +33,7 @@ FENCE = re.compile(
 )
 OPTION = re.compile(r":(?P<name>[a-z-]+):[ \t]*(?P<value>.*)")
 DPI = 144
+DRAFT_DPI = 36
 
 
 class BlockError(Exception):
@@ -94,7 +95,7 @@ def page_job(page: str, file: Path) -> Job | None:
     return Job(job.name, job.function, job.arguments, (*code, *there))
 
 
-def run_page(file: str, page: str, folder: Path) -> dict[str, Any]:
+def run_page(file: str, page: str, folder: Path, draft: bool = False) -> dict[str, Any]:
     """Execute the blocks of a page, one after the other, in one namespace."""
     blocks = blocks_of(Path(file).read_text(encoding="utf-8"))
     check_names(page, blocks)
@@ -102,7 +103,7 @@ def run_page(file: str, page: str, folder: Path) -> dict[str, Any]:
     with fresh_state() as module:
         for block in blocks:
             if all(importlib.util.find_spec(package) for package in block.requires):
-                results[block.name] = run_block(block, module, file, page, folder)
+                results[block.name] = run_block(block, module, file, page, folder, draft)
             else:
                 results[block.name] = {"code": block.code, "output": None, "pictures": [], "error": ""}
     return results
@@ -120,7 +121,9 @@ def check_names(page: str, blocks: list[Block]) -> None:
             raise BlockError(f"{page}, block {block.name}: unknown options {sorted(unknown)}")
 
 
-def run_block(block: Block, module: types.ModuleType, file: str, page: str, folder: Path) -> dict[str, Any]:
+def run_block(
+    block: Block, module: types.ModuleType, file: str, page: str, folder: Path, draft: bool
+) -> dict[str, Any]:
     """Execute one block: what it printed, the message it raised, the names of its pictures."""
     printed = io.StringIO()
     raised = ""
@@ -136,7 +139,7 @@ def run_block(block: Block, module: types.ModuleType, file: str, page: str, fold
         raised = f"{type(error).__name__}: {error}"
     if expected is not None and not raised:
         raise BlockError(f"block {block.name}: {expected} was expected, and no error came")
-    pictures = save_figures(block.name, folder)
+    pictures = save_figures(block.name, folder, draft)
     return {"code": block.code, "output": printed.getvalue(), "pictures": pictures, "error": raised}
 
 
@@ -174,21 +177,25 @@ def fresh_state() -> Iterator[types.ModuleType]:
         plt.close("all")
 
 
-def save_figures(name: str, folder: Path) -> list[str]:
+def save_figures(name: str, folder: Path, draft: bool = False) -> list[str]:
     """Write every open figure as a picture and close it."""
     import matplotlib.pyplot as plt
 
     names = []
     for k, number in enumerate(plt.get_fignums()):
         names.append(f"{name}-{k + 1}.png")
-        save_png(plt.figure(number), folder / names[-1])
+        save_png(plt.figure(number), folder / names[-1], draft)
     plt.close("all")
     return names
 
 
-def save_png(figure: Any, file: Path) -> None:
-    """Write a figure as PNG of 256 colours, which a drawing hardly needs more of."""
+def save_png(figure: Any, file: Path, draft: bool = False) -> None:
+    """Write a figure as PNG of 256 colours, which a drawing hardly needs more of; coarsely for a draft."""
     from PIL import Image
+
+    if draft:
+        figure.savefig(file, format="png", dpi=DRAFT_DPI, bbox_inches="tight", facecolor="white")
+        return
 
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI, bbox_inches="tight", facecolor="white")

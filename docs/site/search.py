@@ -6,6 +6,7 @@ The same is done to the query in the browser (`SPLITTER`), so that what was inde
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from sphinx.application import Sphinx
 from sphinx.search import languages
@@ -50,7 +51,18 @@ class SearchBoth(SearchEnglish):
         return "\u3400" <= word[0] <= "\u9fff" or super().word_filter(word)
 
     def stem(self, word: str) -> str:
-        return word if "\u3400" <= word[0] <= "\u9fff" else super().stem(word)
+        return word if "\u3400" <= word[0] <= "\u9fff" else stem(word)
+
+
+@cache
+def english() -> SearchEnglish:
+    return SearchEnglish({})
+
+
+@cache
+def stem(word: str) -> str:
+    """The stem of an English word: the same words occur on all pages."""
+    return english().stem(word)
 
 
 def setup(app: Sphinx) -> None:

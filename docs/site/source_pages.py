@@ -42,16 +42,20 @@ def jobs(files: Iterable[str]) -> list[Job]:
     ]
 
 
-def render(files: list[str], folder: Path) -> dict[str, Any]:
-    """Write one page for each file."""
+def render(files: list[str], folder: Path, draft: bool = False) -> dict[str, Any]:
+    """Write one page for each file; of a draft each has the anchors of its lines alone."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
 
     for file in files:
-        formatter = HtmlFormatter(linenos="inline", linespans="line")
-        code = highlight((ROOT.parent / file).read_text(encoding="utf-8"), PythonLexer(), formatter)
-        code = code.replace('<span id="line-', '<span class="line" id="L')
+        text = (ROOT.parent / file).read_text(encoding="utf-8")
+        if draft:
+            code = "".join(f'<span id="L{k}"></span>' for k in range(1, text.count("\n") + 2))
+        else:
+            formatter = HtmlFormatter(linenos="inline", linespans="line")
+            code = highlight(text, PythonLexer(), formatter)
+            code = code.replace('<span id="line-', '<span class="line" id="L')
         target = folder / Path(file).with_suffix(".html")
         target.parent.mkdir(parents=True, exist_ok=True)
         up = "../" * file.count("/")

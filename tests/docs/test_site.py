@@ -2,14 +2,19 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from docs.site import DOCS
 from docs.site.book import code_of, film
+from docs.site.draft import NAME_PAGE
 from docs.site.line_breaks import joined
 from docs.site.links import broken_links
+from docs.site.references import IndexedPythonDomain
 from docs.site.search import SearchBoth
+from PIL import Image
 from sphinx.application import Sphinx
+from sphinx.domains.python import ObjectEntry, PythonDomain
 from sphinx.errors import ExtensionError
 
 CONF = """
@@ -50,13 +55,14 @@ def write(folder, pages):
     shutil.copytree(DOCS / "_templates", folder / "_templates", dirs_exist_ok=True)
 
 
-def build(folder):
+def build(folder, **settings):
     """Build the site; what Sphinx said."""
     import io
 
     status, warning = io.StringIO(), io.StringIO()
     out = folder / "_build"
-    app = Sphinx(folder, folder, out, folder / "_build" / "doctrees", "html", status=status, warning=warning)
+    places = folder, folder, out, folder / "_build" / "doctrees"
+    app = Sphinx(*places, "html", settings, status=status, warning=warning)
     app.build()
     return status.getvalue(), warning.getvalue()
 
@@ -136,6 +142,65 @@ def test_both_languages_are_in_the_index(site):
     terms = json.loads(index[index.index("{") : index.rindex("}") + 1])["terms"]
     assert {"感知", "知机", "word"} <= set(terms)
     assert "splitQuery" in (site / "_build" / "_static" / "language_data.js").read_text(encoding="utf-8")
+
+
+def test_a_draft_executes_and_links_the_same(tmp_path):
+    name = {"api/tercet.x.Name.rst": ":orphan:\n\nName\n====\n\n:doc:`/guide/second`\n"}
+    write(tmp_path, {**PAGES, **name})
+    status, warning = build(tmp_path, tercet_draft=True)
+    assert all("already registered" in line for line in warning.splitlines())  # by the builds before
+    assert "2 of 2 jobs executed" in status
+    assert "drawn" in html(tmp_path, "guide/first")
+    assert 'href="../zh/guide/first.html"' in html(tmp_path, "guide/first")
+    assert broken_links(tmp_path / "_build") == []
+    (coarse,) = (tmp_path / "_build" / "_images").glob("draw-1.png")
+    with Image.open(coarse) as picture:
+        assert picture.width < 300
+    assert "site-sections" not in (page := html(tmp_path, "api/tercet.x.Name"))
+    assert 'href="../guide/second.html"' in page
+    (tmp_path / "_build" / "guide" / "second.html").unlink()
+    assert "api/tercet.x.Name.html: there is no ../guide/second.html" in broken_links(tmp_path / "_build")
+
+
+@pytest.mark.parametrize(
+    ("page", "named"),
+    [("api/tercet.svm.SVC", True), ("api/tercet.core.functions.phi", True), ("api/tercet.svm", False)],
+)
+def test_pages_of_public_names(page, named):
+    assert bool(NAME_PAGE.fullmatch(page)) == named
+
+
+def test_names_in_references_are_those_that_sphinx_finds():
+    found = []
+    for kind in (PythonDomain, IndexedPythonDomain):
+        domain = kind(SimpleNamespace(domaindata={}, config=None))
+        for name, what in {
+            "tercet.svm.SVC": "class", "tercet.svm.SVC.fit": "method", "tercet.tree.Tree": "class",
+            "tercet.tree.Tree.fit": "method", "tercet.cluster.k_means": "function", "SVC": "data",
+        }.items():  # fmt: skip
+            domain.data["objects"][name] = ObjectEntry("page", name, what, False)
+        asked = [
+            (module, owner, name, role, mode)
+            for module in (None, "tercet.svm")
+            for owner in (None, "SVC")
+            for name in (
+                "SVC",
+                "fit",
+                "fit()",
+                "Tree",
+                "svm.SVC",
+                "Tree.fit",
+                "means",
+                "nothing",
+                "",
+                "tercet.tree.Tree",
+            )
+            for role in (None, "class", "meth", "obj", "unknown")
+            for mode in (0, 1)
+        ]
+        found.append([domain.find_obj(None, *one) for one in asked])
+    assert found[0] == found[1]
+    assert sum(map(bool, found[0])) > 50
 
 
 def test_chinese_is_cut_into_pairs():

@@ -18,17 +18,20 @@ V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
 
 # The processes of the tests share the bytecode of what they import.
 unexport PYTHONDONTWRITEBYTECODE
+# Threads of BLAS and OpenMP that have nothing to do sleep at once: other processes need the core.
+test check: export OPENBLAS_THREAD_TIMEOUT := 4
+test check: export OMP_WAIT_POLICY := passive
 # Of tests/groups.py, the longest first.
-GROUPS := conformance running command learning others doctests
+GROUPS := others running conformance learning command doctests
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run check test $(GROUPS:%=test-%) lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog names kernel-runs docs pictures warm wheels check-wheels format clean
+.PHONY: help run check test $(GROUPS:%=test-%) lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog names kernel-runs docs draft pictures warm wheels check-wheels format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run        install into .venv and compare the methods on embedded data (offline)"
 	@echo "make check      lint, types and the tests of what changed; BASE=REV: since that commit"
-	@echo "make test       lint, types, all tests and the documentation"
+	@echo "make test       lint, types, all tests and a draft of the documentation"
 	@echo "make test-deep  all tests again with bounds checks, as plain Python and as on other CPUs (slow)"
 	@echo "make test-peers scikit-learn's own tests on our classes"
 	@echo "make fuzz       draw cases against every estimator; TIME=600 seconds, ROWS='KMeans SVC' for some, FILE=fuzz.jsonl to resume"
@@ -74,7 +77,7 @@ check: lint types
 # only its share. A group's output appears when it ends.
 test: lint
 	@$(MAKE) --no-print-directory -j2 warm types plain
-	@$(MAKE) --no-print-directory -j3 -k --output-sync=target $(GROUPS:%=test-%) test-peers docs bounds
+	@$(MAKE) --no-print-directory -j3 -k --output-sync=target test-peers draft $(GROUPS:%=test-%) bounds
 
 lint: $(VENV)/.test
 	@echo "==> ruff"
@@ -101,14 +104,14 @@ pytest: $(VENV)/.test
 	@echo "==> tests"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
-# The texts' examples with bounds checks on (hardly optimised: compiling is what takes long), and as plain Python,
+# The texts' examples with bounds checks on (not optimised: compiling is what takes long), and as plain Python,
 # where an index out of bounds is an error: so are the models whose attributes were changed.
 # A chapter stays with one worker, which compiles for it.
 modes: bounds plain
 
 bounds: $(VENV)/.test
 	@echo "==> the texts' examples with bounds checks"
-	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/texts
+	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 $(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/texts
 
 plain: $(VENV)/.test
 	@echo "==> the texts' examples and forged models as plain Python"
@@ -142,6 +145,11 @@ catalog: $(VENV)/.run
 
 names: $(VENV)/.run
 	@$(BIN)/python -m tests.scikit_learn_names
+
+# All code is executed and all links are checked; fewer pixels, no colours, no search.
+draft: $(VENV)/.test
+	@echo "==> documentation, as a draft"
+	@$(BIN)/python -m docs --draft
 
 docs: $(VENV)/.test
 	@echo "==> documentation"

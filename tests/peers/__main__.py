@@ -1,8 +1,9 @@
 """scikit-learn's own tests on our classes: ``python -m tests.peers [FAMILY ...] [-- PYTEST OPTIONS]``.
 
 The installed package's test files run as they are; only the public names of the modules that we share are ours
-(see `tests.peers.plugin`). Tests that use nothing of ours are left out (`tests.peers.reach`). Failures that concern its internals or its wording are in `tests/peers/expected/`, each
-with a reason; a test listed there that passes is an error, too.
+(see `tests.peers.plugin`). Tests that use nothing of ours are left out (`tests.peers.reach`). Failures that concern
+its internals or its wording are in `tests/peers/expected/`, each with a reason; a test listed there that passes is
+an error, too.
 """
 
 from __future__ import annotations

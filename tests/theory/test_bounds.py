@@ -6,13 +6,22 @@ import numpy as np
 import pytest
 
 from tercet.theory import (
+    agnostic_sample_size,
     finite_class_bound,
     finite_class_confidence,
     finite_class_sample_size,
+    growth_confidence,
+    growth_epsilon,
     hoeffding_bound,
+    log_sauer_bound,
+    realizable_bound,
+    realizable_confidence,
+    realizable_sample_size,
+    sauer_bound,
     support_vector_bound,
     vc_bound,
     vc_confidence,
+    vc_sample_size,
 )
 
 
@@ -62,6 +71,75 @@ def test_vc_confidence_grows_with_h_and_falls_with_l():
     assert (np.diff(by_l) < 0).all()
 
 
+def test_realizable_class_and_its_inverses():
+    for exponential in (True, False):
+        eps = realizable_bound(1000, 120, 0.05, exponential=exponential)
+        assert realizable_confidence(1000, 120, eps, exponential=exponential) == pytest.approx(0.05)
+        m = realizable_sample_size(1000, 0.1, 0.05, exponential=exponential)
+        at, before = (realizable_confidence(1000, n, 0.1, exponential=exponential) for n in (m, m - 1))
+        assert at <= 0.05 < before
+    assert realizable_bound(10**6, 3, 0.01) == 1.0  # says nothing
+    assert 1 - realizable_bound(50, 20, 0.1, exponential=False) == pytest.approx((0.1 / 50) ** (1 / 20))
+
+
+def test_realizable_bound_holds_for_thresholds():
+    """20 thresholds on x uniform: the chance that a threshold of risk above eps survives, by simulation."""
+    rng = np.random.default_rng(0)
+    thresholds, target, m, eps = np.linspace(0, 1, 20), 7, 25, 0.1
+    risks = abs(thresholds - thresholds[target])
+    failures = 0
+    for _ in range(2000):
+        x = rng.random(m)
+        consistent = ((x[:, None] > thresholds) == (x > thresholds[target])[:, None]).all(axis=0)
+        failures += bool((consistent & (risks > eps)).any())
+    assert failures / 2000 <= realizable_confidence(20, m, eps, exponential=False)
+
+
+def test_two_sided_and_agnostic():
+    assert finite_class_bound(1, 200, 0.05, two_sided=True) == pytest.approx(0.0960322791, abs=1e-10)  # 9.15
+    eps = finite_class_bound(30, 200, 0.05, two_sided=True)
+    assert finite_class_confidence(30, 200, eps, two_sided=True) == pytest.approx(0.05)
+    n = agnostic_sample_size(30, 0.1, 0.05)
+    at, before = (finite_class_confidence(30, m, 0.05, two_sided=True) for m in (n, n - 1))
+    assert at <= 0.05 < before
+    huge = 3**10_000  # boolean conjunctions of 10 000 variables
+    assert finite_class_sample_size(huge, 0.1, 0.05) == math.ceil(
+        (10_000 * math.log(3) + math.log(20)) / (2 * 0.01)
+    )
+    assert 0 < realizable_confidence(huge, 561_500, 0.02) < 1e-100
+
+
+def test_vc_forms_and_sample_sizes():
+    assert vc_confidence(3, 1000, 0.05, form="growth") == pytest.approx(0.4638007947, abs=1e-10)
+    assert vc_confidence(3, 1000, 0.05, form="rademacher") == pytest.approx(0.2408281224, abs=1e-10)
+    assert vc_confidence(3, 1000, 0.05, form="growth") == pytest.approx(
+        math.sqrt(8) * vc_confidence(3, 1000, 0.05)
+    )
+    for form in ("vapnik", "growth", "rademacher"):
+        n = vc_sample_size(5, 0.2, 0.1, form=form)
+        assert vc_confidence(5, n, 0.1, form=form) <= 0.2 < vc_confidence(5, n - 1, 0.1, form=form)
+        assert vc_sample_size(5, 100.0, 0.1, form=form) == 6  # the least number of rows for which it holds
+
+
+def test_sauer():
+    assert sauer_bound(10, 3) == 1 + 10 + 45 + 120
+    assert sauer_bound(10, 3, form="power") == pytest.approx(743.9087749, abs=1e-7)
+    for m in range(1, 12):
+        assert sauer_bound(m, m) == sauer_bound(m, m + 3) == 2**m
+        for d in range(1, m + 1):
+            assert sauer_bound(m, d) <= sauer_bound(m, d, form="power")
+            assert log_sauer_bound(m, d) == pytest.approx(math.log(sauer_bound(m, d)))
+    assert log_sauer_bound(10**6, 1000, form="power") > log_sauer_bound(10**6, 1000)
+
+
+def test_growth_bound_and_its_inverse():
+    growth = sauer_bound(2 * 5000, 4)
+    eps = growth_epsilon(growth, 5000, 0.05)
+    assert growth_confidence(growth, 5000, eps) == pytest.approx(0.05)
+    assert eps <= vc_confidence(4, 5000, 0.05, form="growth")  # the sum is below (e m / d)^d
+    assert growth_confidence(2**20_000, 10_000, 0.1) == 1.0  # an int beyond floats, and no information
+
+
 def test_support_vector_fraction_is_above_the_leave_one_out_error():
     from tercet.svm import SVC
 
@@ -88,6 +166,17 @@ def test_support_vector_fraction_is_above_the_leave_one_out_error():
         (lambda: hoeffding_bound(0.1, 5, (1, 0)), "a <= b"),
         (lambda: hoeffding_bound(0.1, 5, 3), "ranges must be a pair"),
         (lambda: vc_confidence(30, 10, 0.1), "at most 2 n_samples = 20"),
+        (lambda: vc_confidence(10, 10, 0.1, form="growth"), "must be below n_samples = 10"),
+        (lambda: vc_confidence(11, 10, 0.1, form="rademacher"), "must be at most n_samples = 10"),
+        (
+            lambda: vc_confidence(1, 10, 0.1, form="covering"),
+            "form must be one of 'vapnik', 'growth', 'rademacher'",
+        ),
+        (lambda: vc_sample_size(3, 0.0, 0.1), "epsilon must be .* above 0"),
+        (lambda: sauer_bound(2.5, 1), "n_points must be a whole number"),
+        (lambda: sauer_bound(3, 5, form="power"), "needs 1 <= vc_dimension <= n_points; got 5 and 3"),
+        (lambda: growth_epsilon(0, 10, 0.1), "growth must be .* at least 1; got 0"),
+        (lambda: realizable_sample_size(10, 1.0, 0.1), "epsilon must be between 0 and 1"),
         (lambda: support_vector_bound(3), "n_samples must be given"),
         (lambda: support_vector_bound(30, 10), "less than the 30 support vectors"),
     ],

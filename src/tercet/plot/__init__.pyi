@@ -29,6 +29,7 @@ from tercet.plot.models import picture, plot_coefficients, plot_model
 from tercet.plot.monte_carlo import plot_envelope, plot_estimate, plot_state_distribution
 from tercet.plot.neighbors import plot_cells, plot_kd_tree
 from tercet.plot.networks import plot_messages, plot_network
+from tercet.plot.pac import plot_pac
 from tercet.plot.precision_recall import plot_precision_recall
 from tercet.plot.proofs import plot_proof
 from tercet.plot.regression import plot_predictions, plot_residuals
@@ -87,6 +88,7 @@ __all__ = [
     "plot_mixture",
     "plot_model",
     "plot_network",
+    "plot_pac",
     "plot_partial_dependence",
     "plot_path",
     "plot_precision_recall",

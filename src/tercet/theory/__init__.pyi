@@ -1,9 +1,33 @@
+from tercet.theory.concentration import (
+    bernoulli_divergence,
+    chernoff_bound,
+    chernoff_epsilon,
+    chernoff_sample_size,
+    hoeffding_bound,
+    hoeffding_epsilon,
+    hoeffding_sample_size,
+    jensen_gap,
+    mcdiarmid_bound,
+    mcdiarmid_epsilon,
+)
 from tercet.theory.finite_class_bound import (
+    agnostic_sample_size,
     finite_class_bound,
     finite_class_confidence,
     finite_class_sample_size,
+    realizable_bound,
+    realizable_confidence,
+    realizable_sample_size,
 )
-from tercet.theory.hoeffding import hoeffding_bound
+from tercet.theory.pac import PACSimulation, VersionSpace, disagreement, pac_simulation, version_space
+from tercet.theory.rademacher import (
+    expected_rademacher_complexity,
+    growth_rademacher_bound,
+    linear_rademacher_bound,
+    massart_bound,
+    rademacher_bound,
+    rademacher_complexity,
+)
 from tercet.theory.risk import (
     RiskMinimum,
     empirical_risk,
@@ -12,26 +36,78 @@ from tercet.theory.risk import (
     structural_risk,
     structural_risk_minimization,
 )
-from tercet.theory.shattering import dichotomies, linear_dichotomies, shatters, vc_dimension
+from tercet.theory.shattering import (
+    dichotomies,
+    growth_function,
+    largest_shattered,
+    linear_dichotomies,
+    realizable_by,
+    shatters,
+    vc_dimension,
+)
+from tercet.theory.stability import Stability, stability, stability_bound
 from tercet.theory.support_vector_bound import support_vector_bound
-from tercet.theory.vc_bound import vc_bound, vc_confidence
+from tercet.theory.vc_bound import (
+    growth_confidence,
+    growth_epsilon,
+    log_sauer_bound,
+    sauer_bound,
+    vc_bound,
+    vc_confidence,
+    vc_sample_size,
+)
 
 __all__ = [
+    "PACSimulation",
     "RiskMinimum",
+    "Stability",
+    "VersionSpace",
+    "agnostic_sample_size",
+    "bernoulli_divergence",
+    "chernoff_bound",
+    "chernoff_epsilon",
+    "chernoff_sample_size",
     "dichotomies",
+    "disagreement",
     "empirical_risk",
     "empirical_risk_minimization",
+    "expected_rademacher_complexity",
     "expected_risk",
     "finite_class_bound",
     "finite_class_confidence",
     "finite_class_sample_size",
+    "growth_confidence",
+    "growth_epsilon",
+    "growth_function",
+    "growth_rademacher_bound",
     "hoeffding_bound",
+    "hoeffding_epsilon",
+    "hoeffding_sample_size",
+    "jensen_gap",
+    "largest_shattered",
     "linear_dichotomies",
+    "linear_rademacher_bound",
+    "log_sauer_bound",
+    "massart_bound",
+    "mcdiarmid_bound",
+    "mcdiarmid_epsilon",
+    "pac_simulation",
+    "rademacher_bound",
+    "rademacher_complexity",
+    "realizable_bound",
+    "realizable_by",
+    "realizable_confidence",
+    "realizable_sample_size",
+    "sauer_bound",
     "shatters",
+    "stability",
+    "stability_bound",
     "structural_risk",
     "structural_risk_minimization",
     "support_vector_bound",
     "vc_bound",
     "vc_confidence",
     "vc_dimension",
+    "vc_sample_size",
+    "version_space",
 ]

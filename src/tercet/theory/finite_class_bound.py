@@ -1,11 +1,17 @@
-"""Generalisation bound for a finite set of hypotheses (Li theorem 1.1).
+"""Generalisation bounds for a finite set of hypotheses (Li theorem 1.1; watermelon notes sec. 9.3).
 
 With probability at least 1 - delta, for all of d hypotheses at once and a loss in [0, 1],
 
     R(f) <= R_emp(f) + eps,   eps = sqrt((log d + log(1/delta)) / (2 N)).
 
-Assumptions: N independent rows of one distribution; the d hypotheses are fixed before the rows are seen. The proof
-is Hoeffding's inequality for one hypothesis, exp(-2 N eps^2), and the union over d.
+The proof is Hoeffding's inequality for one hypothesis, exp(-2 N eps^2), and the union over d. Two-sided, |R(f) -
+R_emp(f)| <= eps, has 2/delta in place of 1/delta (9.16; with d = 1 it is 9.15).
+
+In the realisable case the target is one of the hypotheses and the learner returns one without a mistake. A
+hypothesis of risk above eps is right on all rows with probability below (1 - eps)^N, so that N >= (log d +
+log(1/delta)) / eps rows suffice (9.9-9.13): the risk falls with 1/N, not with 1/sqrt(N).
+
+Assumptions: N independent rows of one distribution; the d hypotheses are fixed before the rows are seen.
 """
 
 from __future__ import annotations
@@ -13,7 +19,13 @@ from __future__ import annotations
 import math
 
 from tercet.core.catalog import method
-from tercet.theory.checks import checked_count, checked_positive, checked_probability
+from tercet.theory.checks import (
+    checked_count,
+    checked_positive,
+    checked_probability,
+    checked_risk,
+    log_of_count,
+)
 
 
 @method(
@@ -21,37 +33,51 @@ from tercet.theory.checks import checked_count, checked_positive, checked_probab
     task="theory",
     model="finitely many hypotheses, a loss in [0, 1]",
     strategy="R(f) ≤ R_emp(f) + sqrt((log d + log(1/δ)) / (2N)) with probability at least 1 − δ",
-    texts=["Li ch. 1, theorem 1.1", "Machine Learning in Depth ch. 1, 1.3"],
+    texts=[
+        "Li ch. 1, theorem 1.1",
+        "Machine Learning in Depth ch. 1, 1.3",
+        "watermelon notes ch. 9, eq. 9.14 to 9.16",
+    ],
 )
 def finite_class_bound(
-    n_hypotheses: float, n_samples: float, delta: float, empirical_risk: float = 0.0
+    n_hypotheses: float,
+    n_samples: float,
+    delta: float,
+    empirical_risk: float = 0.0,
+    *,
+    two_sided: bool = False,
 ) -> float:
     """Bound on the expected risk of any of finitely many hypotheses.
 
     Parameters
     ----------
     n_hypotheses : number
-        d, at least 1. For classes too large for a float give the bound in parts: only log d enters.
+        d, at least 1. An int may be too large for a float, as in `3**10000`.
     n_samples : number
         N, rows that are independent of the choice of the class.
     delta : float
         Probability with which the bound may fail.
     empirical_risk : float, default=0.0
         Mean loss on the rows, in [0, 1]; with 0 the result is eps itself.
+    two_sided : bool, default=False
+        Whether eps bounds the difference of the two risks in both directions.
 
     Examples
     --------
     >>> round(finite_class_bound(10, 1000, 0.05), 9)
     0.051469978
+    >>> round(finite_class_bound(1000, 200, 0.05, two_sided=True), 10)
+    0.1627623631
     """
-    d, n = checked_count("n_hypotheses", n_hypotheses), checked_count("n_samples", n_samples)
-    if not 0 <= empirical_risk <= 1:
-        raise ValueError(f"empirical_risk must be in [0, 1], as the loss is; got {empirical_risk!r}.")
+    log_d, n = log_of_count("n_hypotheses", n_hypotheses), checked_count("n_samples", n_samples)
     delta = checked_probability("delta", delta)
-    return float(empirical_risk) + math.sqrt((math.log(d) - math.log(delta)) / (2 * n))
+    eps = math.sqrt((log_d + math.log((1 + two_sided) / delta)) / (2 * n))
+    return checked_risk("empirical_risk", empirical_risk) + eps
 
 
-def finite_class_sample_size(n_hypotheses: float, epsilon: float, delta: float) -> int:
+def finite_class_sample_size(
+    n_hypotheses: float, epsilon: float, delta: float, *, two_sided: bool = False
+) -> int:
     """Rows that make the bound's eps at most `epsilon`: the least N with d exp(-2 N eps^2) <= delta.
 
     Examples
@@ -61,12 +87,14 @@ def finite_class_sample_size(n_hypotheses: float, epsilon: float, delta: float) 
     >>> finite_class_sample_size(10, 0.0515, 0.05)
     999
     """
-    d = checked_count("n_hypotheses", n_hypotheses)
+    log_d = log_of_count("n_hypotheses", n_hypotheses)
     epsilon, delta = checked_positive("epsilon", epsilon), checked_probability("delta", delta)
-    return max(math.ceil((math.log(d) - math.log(delta)) / (2 * epsilon**2)), 1)
+    return max(math.ceil((log_d + math.log((1 + two_sided) / delta)) / (2 * epsilon**2)), 1)
 
 
-def finite_class_confidence(n_hypotheses: float, n_samples: float, epsilon: float) -> float:
+def finite_class_confidence(
+    n_hypotheses: float, n_samples: float, epsilon: float, *, two_sided: bool = False
+) -> float:
     """Bound d exp(-2 N eps^2) on the probability that some hypothesis' risk exceeds its empirical risk by eps.
 
     At most 1, which says nothing.
@@ -76,5 +104,90 @@ def finite_class_confidence(n_hypotheses: float, n_samples: float, epsilon: floa
     >>> round(finite_class_confidence(10, 1000, 0.051469978), 6)
     0.05
     """
-    d, n = checked_count("n_hypotheses", n_hypotheses), checked_count("n_samples", n_samples)
-    return min(math.exp(math.log(d) - 2 * n * checked_positive("epsilon", epsilon) ** 2), 1.0)
+    log_d, n = log_of_count("n_hypotheses", n_hypotheses), checked_count("n_samples", n_samples)
+    exponent = log_d + math.log(1 + two_sided) - 2 * n * checked_positive("epsilon", epsilon) ** 2
+    return math.exp(min(exponent, 0.0))
+
+
+def agnostic_sample_size(n_hypotheses: float, epsilon: float, delta: float) -> int:
+    """Rows with which empirical risk minimisation comes within `epsilon` of the best hypothesis of the class.
+
+    Agnostic learning: P(R(h) - min R(h') <= eps) >= 1 - delta, whether or not any hypothesis is right. If all
+    empirical risks are within eps / 2 of the risks, the minimiser's risk is within eps of the least one.
+
+    Examples
+    --------
+    >>> agnostic_sample_size(1000, 0.1, 0.05), realizable_sample_size(1000, 0.1, 0.05)
+    (2120, 100)
+    """
+    return finite_class_sample_size(
+        n_hypotheses, checked_positive("epsilon", epsilon) / 2, delta, two_sided=True
+    )
+
+
+@method(
+    zh="可分情形的有限假设空间",
+    task="theory",
+    model="finitely many hypotheses, one of which is the target",
+    strategy="P(some h with R(h) > ε is right on all rows) < |H| (1 − ε)ᵐ < |H| e^(−mε)",
+    texts=["watermelon notes ch. 9, eq. 9.9 to 9.13"],
+)
+def realizable_bound(
+    n_hypotheses: float, n_samples: float, delta: float, *, exponential: bool = True
+) -> float:
+    """Bound on the risk of every hypothesis that makes no mistake on the rows.
+
+    Parameters
+    ----------
+    n_hypotheses : number
+        |H|, at least 1. An int may be too large for a float.
+    n_samples : number
+        m.
+    delta : float
+        Probability with which the bound may fail.
+    exponential : bool, default=True
+        Use |H| exp(-m eps), the texts' simpler form; False uses |H| (1 - eps)^m, which is a little better.
+
+    Examples
+    --------
+    >>> (
+    ...     round(realizable_bound(1000, 100, 0.05), 6),
+    ...     round(realizable_bound(1000, 100, 0.05, exponential=False), 6),
+    ... )
+    (0.099035, 0.094289)
+    """
+    log_h, m = log_of_count("n_hypotheses", n_hypotheses), checked_count("n_samples", n_samples)
+    rate = (log_h - math.log(checked_probability("delta", delta))) / m
+    return min(rate, 1.0) if exponential else -math.expm1(-rate)
+
+
+def realizable_sample_size(
+    n_hypotheses: float, epsilon: float, delta: float, *, exponential: bool = True
+) -> int:
+    """Rows after which every hypothesis without a mistake has risk at most `epsilon`.
+
+    Examples
+    --------
+    >>> realizable_sample_size(1000, 0.1, 0.05), realizable_sample_size(1000, 0.1, 0.05, exponential=False)
+    (100, 94)
+    """
+    log_h, epsilon = log_of_count("n_hypotheses", n_hypotheses), checked_probability("epsilon", epsilon)
+    rate = epsilon if exponential else -math.log1p(-epsilon)
+    return max(math.ceil((log_h - math.log(checked_probability("delta", delta))) / rate), 1)
+
+
+def realizable_confidence(
+    n_hypotheses: float, n_samples: float, epsilon: float, *, exponential: bool = True
+) -> float:
+    """Bound on the probability that a hypothesis of risk above `epsilon` makes no mistake on the rows.
+
+    Examples
+    --------
+    >>> round(realizable_confidence(1000, 100, 0.1), 10)
+    0.0453999298
+    >>> round(realizable_confidence(1000, 100, 0.1, exponential=False), 10)
+    0.0265613989
+    """
+    log_h, m = log_of_count("n_hypotheses", n_hypotheses), checked_count("n_samples", n_samples)
+    epsilon = checked_probability("epsilon", epsilon)
+    return math.exp(min(log_h - m * (epsilon if exponential else -math.log1p(-epsilon)), 0.0))

@@ -57,6 +57,8 @@ CLASSES: dict[str, dict[str, str]] = {
     "IncrementalPCA": {"order": BATCHES},
     "KernelPerceptron": dict.fromkeys(("weights", "order", "sparse_rows", "containers"), ONLINE),
     "StructuredPerceptron": {"order": ONLINE},
+    "PiecewiseLinearDiscriminant": dict.fromkeys(("weights", "order", "sparse_rows"), ONLINE),
+    "PiecewiseLinearDistance": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),  # by k-means
     **dict.fromkeys(  # a rounding draws another row
         ("KMeans", "MiniBatchKMeans", "BisectingKMeans", "SphericalKMeans", "COPKMeans", "SeededKMeans"),
         dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),

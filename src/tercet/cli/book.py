@@ -74,7 +74,7 @@ def choose(which: str | None) -> list[tuple[str, Any]]:
     >>> [example.title for _, example in choose("Ex 2.2")]
     ['the perceptron in its dual form']
     >>> sorted({chapter for chapter, _ in choose("pattern/5")})
-    ['pattern_ch05_3', 'pattern_ch05_5', 'pattern_ch05_6', 'pattern_ch05_7']
+    ['pattern_ch05_2', 'pattern_ch05_3', 'pattern_ch05_5', 'pattern_ch05_6', 'pattern_ch05_7']
     """
     from tercet.datasets.texts import chapters, examples
 

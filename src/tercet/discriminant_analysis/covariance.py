@@ -9,8 +9,10 @@ from scipy import linalg
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from tercet.core.parallel import Chunks, total
-from tercet.discriminant_analysis.scatter import EPS, class_means, one_class, pooled_scatter
+from tercet.core.parallel import Chunks, each, total
+from tercet.core.rows import read_only
+from tercet.discriminant_analysis._engine.mahalanobis import squared_mahalanobis
+from tercet.discriminant_analysis.scatter import EPS, SMALL, class_means, one_class, pooled_scatter
 
 ALIKE = 16.0  # spreads that differ by no more are of one size
 
@@ -114,3 +116,19 @@ def flip_signs(W: np.ndarray) -> np.ndarray:
         return W
     largest = W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])]
     return W * np.where(largest < 0, -1.0, 1.0)
+
+
+def squared_distances(
+    X: np.ndarray, means: np.ndarray, roots: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """Squared Mahalanobis distances |root_kᵀ(x - μ_k)|² of rows, of shape (n, K); root_k root_kᵀ = Σ_k⁻¹."""
+    dtype = np.result_type(X, roots)
+    distances = np.empty((X.shape[0], len(roots)), dtype=dtype)
+    whole = (np.ascontiguousarray(X, dtype=dtype), distances)
+    parts = [whole] if X.size < SMALL else Chunks(*whole)
+    each(_squared_mahalanobis, parts, means.astype(dtype), roots.astype(dtype), n_jobs=n_jobs)
+    return distances
+
+
+def _squared_mahalanobis(chunk: Any, means: np.ndarray, roots: np.ndarray) -> None:
+    squared_mahalanobis(read_only(np.ascontiguousarray(chunk[0])), means, roots, chunk[1])

@@ -11,11 +11,8 @@ from tercet.core.catalog import method
 from tercet.core.chunks import is_one_chunk
 from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Each, Floats
-from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
-from tercet.core.rows import read_only
 from tercet.core.validation import finite_predictions
-from tercet.discriminant_analysis._engine.mahalanobis import squared_mahalanobis
 from tercet.discriminant_analysis.base import (
     DiscriminantClassifier,
     check_covariance_parameters,
@@ -23,9 +20,15 @@ from tercet.discriminant_analysis.base import (
     check_squares,
     refuse_streaming,
 )
-from tercet.discriminant_analysis.covariance import covariance, principal_axes, shrunk, standard_deviations
+from tercet.discriminant_analysis.covariance import (
+    covariance,
+    principal_axes,
+    shrunk,
+    squared_distances,
+    standard_deviations,
+)
 from tercet.discriminant_analysis.quadratic_form import QuadraticForm
-from tercet.discriminant_analysis.scatter import EPS, SMALL, class_means, class_scatters, pooled_scatter
+from tercet.discriminant_analysis.scatter import EPS, class_means, class_scatters, pooled_scatter
 
 
 @method(
@@ -230,12 +233,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         X = self._check(X, reset=False)
         check_squares(X, type(self).__name__, least=0.0)
         roots = np.array(self.rotations_) / np.sqrt(self.scalings_)[:, None, :]  # root rootᵀ = Σ_k⁻¹
-        dtype = np.result_type(X, roots)
-        distances = np.empty((X.shape[0], len(roots)), dtype=dtype)
-        whole = (np.ascontiguousarray(X, dtype=dtype), distances)
-        parts = [whole] if X.size < SMALL else Chunks(*whole)
-        each(_squared_mahalanobis, parts, self.means_.astype(dtype), roots.astype(dtype), n_jobs=self.n_jobs)
-        return distances
+        return squared_distances(X, self.means_, roots, n_jobs=self.n_jobs)
 
     def boundary(self, first: Any = None, second: Any = None) -> QuadraticForm:
         """The surface between two classes, as the W, w and w₀ of xᵀWx + wᵀx + w₀.
@@ -290,7 +288,3 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         distances = finite_predictions(self.mahalanobis(X), type(self).__name__)
         scores = (self.thresholds_ - distances) / 2
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
-
-
-def _squared_mahalanobis(chunk: Any, means: np.ndarray, roots: np.ndarray) -> None:
-    squared_mahalanobis(read_only(np.ascontiguousarray(chunk[0])), means, roots, chunk[1])

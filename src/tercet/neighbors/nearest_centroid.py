@@ -40,6 +40,7 @@ BLOCK = 256  # columns of a sparse matrix that are dense at one time
     model="y = argmin_c d(x, m_c): the class whose centroid is nearest",
     strategy="centroids that minimise the distances of their rows: means, or medians for the Manhattan distance",
     algorithms="class means in closed form; with shrinkage, soft-thresholded towards the overall mean",
+    texts=["Pattern Recognition ch. 5, sec. 5.2.1"],
     peers=["sklearn.neighbors.NearestCentroid"],
 )
 class NearestCentroid(Classifier):

@@ -1,3 +1,13 @@
+from tercet.theory.axioms import (
+    InnerProductViolations,
+    MetricViolations,
+    NormViolations,
+    inner_product_violations,
+    isometry_violation,
+    metric_violations,
+    norm_violations,
+    plane_wave_products,
+)
 from tercet.theory.concentration import (
     bernoulli_divergence,
     chernoff_bound,
@@ -19,7 +29,13 @@ from tercet.theory.finite_class_bound import (
     realizable_confidence,
     realizable_sample_size,
 )
-from tercet.theory.pac import PACSimulation, VersionSpace, disagreement, pac_simulation, version_space
+from tercet.theory.pac import (
+    PACSimulation,
+    VersionSpace,
+    disagreement,
+    pac_simulation,
+    version_space,
+)
 from tercet.theory.rademacher import (
     expected_rademacher_complexity,
     growth_rademacher_bound,
@@ -45,8 +61,14 @@ from tercet.theory.shattering import (
     shatters,
     vc_dimension,
 )
-from tercet.theory.stability import Stability, stability, stability_bound
-from tercet.theory.support_vector_bound import support_vector_bound
+from tercet.theory.stability import (
+    Stability,
+    stability,
+    stability_bound,
+)
+from tercet.theory.support_vector_bound import (
+    support_vector_bound,
+)
 from tercet.theory.vc_bound import (
     growth_confidence,
     growth_epsilon,
@@ -56,8 +78,17 @@ from tercet.theory.vc_bound import (
     vc_confidence,
     vc_sample_size,
 )
+from tercet.theory.vector_calculus import (
+    curl,
+    divergence,
+    gradient,
+    jacobian,
+)
 
 __all__ = [
+    "InnerProductViolations",
+    "MetricViolations",
+    "NormViolations",
     "PACSimulation",
     "RiskMinimum",
     "Stability",
@@ -67,8 +98,10 @@ __all__ = [
     "chernoff_bound",
     "chernoff_epsilon",
     "chernoff_sample_size",
+    "curl",
     "dichotomies",
     "disagreement",
+    "divergence",
     "empirical_risk",
     "empirical_risk_minimization",
     "expected_rademacher_complexity",
@@ -76,6 +109,7 @@ __all__ = [
     "finite_class_bound",
     "finite_class_confidence",
     "finite_class_sample_size",
+    "gradient",
     "growth_confidence",
     "growth_epsilon",
     "growth_function",
@@ -83,6 +117,9 @@ __all__ = [
     "hoeffding_bound",
     "hoeffding_epsilon",
     "hoeffding_sample_size",
+    "inner_product_violations",
+    "isometry_violation",
+    "jacobian",
     "jensen_gap",
     "largest_shattered",
     "linear_dichotomies",
@@ -91,7 +128,10 @@ __all__ = [
     "massart_bound",
     "mcdiarmid_bound",
     "mcdiarmid_epsilon",
+    "metric_violations",
+    "norm_violations",
     "pac_simulation",
+    "plane_wave_products",
     "rademacher_bound",
     "rademacher_complexity",
     "realizable_bound",

@@ -41,6 +41,20 @@ def thresholds(X1: Any, X2: Any, K: Any, points: Any) -> dict[str, Any]:
     return {"K": bayes.thresholds_ - bayes.thresholds_[0], "one class": K - bayes.mahalanobis(points)[:, 0]}
 
 
+def one_class(X1: Any, K: Any, points: Any) -> dict[str, Any]:
+    from tercet.discriminant_analysis import OneClassQuadraticDiscriminant
+
+    model = OneClassQuadraticDiscriminant(threshold=K).fit(X1)
+    form = model.boundary()
+    return {
+        "mean": model.location_,
+        "covariance": model.covariance_,
+        "g": model.decision_function(points),
+        "sides": model.predict(points),
+        "form": form(points),
+    }
+
+
 def fisher(X1: Any, X2: Any) -> dict[str, Any]:
     import numpy as np
 
@@ -87,6 +101,22 @@ EXAMPLES = [
         call=thresholds,
         expected={"K": [0.0, -1.3862943611198906], "one class": [-4.0, -0.5]},
         note="The text leaves K free; Bayes' rule makes it K² = 2 ln P - ln|Σ|.",
+    ),
+    Example(
+        place="Pattern Recognition Eq 5-13",
+        title="quadratic discriminant of one class",
+        zh="单类二次判别函数的决策",
+        given={"X1": X1, "K": 4, "points": [[3, 3], [2.5, 2.5], [1, 2]]},
+        call=one_class,
+        expected={
+            "mean": [1.0, 1.0],
+            "covariance": [[1.0, 0.0], [0.0, 1.0]],
+            "g": [-4.0, -0.5, 3.0],
+            "sides": [-1, -1, 1],
+            "form": [-4.0, -0.5, 3.0],
+        },
+        atol=1e-12,
+        note="The print has ≥ 0 beside a brace of two classes: > 0 is inside (the first class), < 0 outside.",
     ),
     Example(
         place="Pattern Recognition Eq 5-73",

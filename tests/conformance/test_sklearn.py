@@ -265,6 +265,8 @@ EXEMPT = {
     ("LVQ", "lvq2.1"): dict.fromkeys(WEIGHTS, ORDER),
     ("LinearRegression", "sgd"): dict.fromkeys(WEIGHTS, ORDER),
     ("LogisticRegression", "sgd"): dict.fromkeys(WEIGHTS, ORDER),
+    ("MLPClassifier", "bp"): dict.fromkeys(WEIGHTS, ORDER),
+    ("MLPRegressor", "bp"): dict.fromkeys(WEIGHTS, ORDER),
     ("SVC", "platt"): dict.fromkeys(WEIGHTS, FOLDS),
     ("RidgeClassifier", "lbfgs"): {"check_classifiers_train": POSITIVE},
 }

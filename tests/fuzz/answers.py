@@ -213,7 +213,7 @@ def check_answer(model: Any, name: str, found: Any, n: int | None, raw: Any, war
         # as scikit-learn's: zeros where every class says no, and of outliers whose label is no class
         if type(model).__name__ in ("OneVsRestClassifier", "RadiusNeighborsClassifier"):
             total[total == 0] = 1.0
-        single = getattr(model, "multilabel_", False)
+        single = getattr(model, "multilabel_", getattr(model, "_is_multilabel", False))
         if found.min() < 0 or found.max() > 1 + 1e-6 or (not single and np.abs(total - 1).max() > 1e-4):
             raise Failure(
                 "probabilities", f"{place}: from {found.min()} to {found.max()}, sums {total[:5]}", place

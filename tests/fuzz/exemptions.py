@@ -30,6 +30,7 @@ DIVERGES = "rounds that step too far diverge, and roundings grow with them"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 UNSTORED = "entries that are not stored are missing, not 0, and repeated ones are refused"
 LOCAL = "not convex: it starts from rows or singular vectors, and rounding may lead to another local minimum"
+SADDLES = "not convex: a rounding grows on the way, and may lead to another local minimum"
 CHAOS = "gradient descent with gains: a rounding of the distances leads to another local minimum"
 NEAREST = "equal distances are decided by the order of the rows, and a coordinate's sign by its largest entry"
 NOT_UNIQUE = "hinges without a penalty have a face of optima, and the order of the sums decides between them"
@@ -55,6 +56,8 @@ CLASSES: dict[str, dict[str, str]] = {
         ("weights", "order", "sparse_rows"), ONLINE
     ),  # rounding makes a mistake, or none
     "IncrementalPCA": {"order": BATCHES},
+    "MLPClassifier": {"weights": ONLINE, "order": ONLINE, "sparse_rows": SADDLES},
+    "MLPRegressor": {"weights": ONLINE, "order": ONLINE, "sparse_rows": SADDLES},
     "KernelPerceptron": dict.fromkeys(("weights", "order", "sparse_rows", "containers"), ONLINE),
     "StructuredPerceptron": {"order": ONLINE},
     "PiecewiseLinearDiscriminant": dict.fromkeys(("weights", "order", "sparse_rows"), ONLINE),

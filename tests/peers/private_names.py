@@ -5,6 +5,7 @@ They are there while those tests run, so that what the tests say about behaviour
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ import sklearn.linear_model as theirs
 import tercet.cluster
 import tercet.ensemble as ours
 import tercet.linear_model
+import tercet.neural_network
 from tercet.ensemble.boosting.feature_constraints import interaction_groups
+from tercet.neural_network._mlp.objective import WholeObjective
 
 
 class TreeView:
@@ -67,6 +70,18 @@ def hierarchy_of(model: Any) -> np.ndarray:
     return merges
 
 
+def updates_of(model: Any) -> Any:
+    """The learning rate of a multilayer perceptron, where scikit-learn has it."""
+    return SimpleNamespace(learning_rate=model._updates["learning_rate"])
+
+
+def network_loss(model: Any, parameters: np.ndarray, X: Any, T: Any, weight: Any, *buffers: Any) -> Any:
+    """The objective of a multilayer perceptron at a vector of parameters, and its gradient."""
+    fitted = model._layout(np.float64)
+    layout = type(fitted)(fitted.sizes, model.activation, *model._output(), np.float64)
+    return WholeObjective(layout, model._penalty(layout), X, T, weight).value_and_gradient(parameters)
+
+
 BOOSTING = {
     "_predictors": property(views_of),
     "_raw_predict": lambda model, X: model._raw(X),
@@ -96,5 +111,7 @@ def add_private_names() -> None:
         for name, value in names.items():
             setattr(getattr(ours, kind), name, value)
     tercet.cluster.HDBSCAN._single_linkage_tree_ = property(hierarchy_of)
+    for network in (tercet.neural_network.MLPClassifier, tercet.neural_network.MLPRegressor):
+        network._optimizer, network._loss_grad_lbfgs = property(updates_of), network_loss
     for kind, loss in LOSSES.items():
         getattr(tercet.linear_model, kind)._get_loss = loss

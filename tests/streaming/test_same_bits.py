@@ -54,6 +54,7 @@ from tercet.naive_bayes import (
     MultinomialNB,
     OneDependenceClassifier,
 )
+from tercet.neural_network import MLPClassifier, MLPRegressor
 from tercet.topic import PLSA, LatentDirichletAllocation
 from tercet.topic._plsa import streamed_documents
 from tercet.tree import Tree
@@ -112,6 +113,14 @@ CASES = [
     (IncrementalPCA(5, batch_size=700), None),
     (HistGradientBoostingClassifier(max_iter=3, random_state=0), "two"),  # more of it in test_boosting
     (HistGradientBoostingRegressor(max_iter=3, random_state=0), "number"),
+    (MLPClassifier((7,), shuffle=False, max_iter=3, random_state=0), "three"),
+    (MLPClassifier((5, 4), solver="lbfgs", max_iter=4, loss="squared_error", random_state=0), "two"),
+    (
+        MLPRegressor(
+            "poisson", (6,), solver="accumulated-bp", learning_rate_init=0.05, max_iter=4, random_state=0
+        ),
+        "count",
+    ),
     (PCA(5), None),
     (PCA(0.9, scale=True, whiten=True), None),
 ]

@@ -27,6 +27,7 @@ LONGEST_FUNCTION, DEEPEST = 60, 3
 
 # Small classes that are read together, one beside the other.
 GROUPED = {
+    "tercet.neural_network.multilayer_perceptron": "the classifier and the regressor differ in their outputs only",
     **dict.fromkeys(
         [f"tercet.losses.{name}" for name in ("deviance", "likelihood", "margin", "residual")],
         "losses of one kind: a class is a formula and its derivatives",

@@ -20,7 +20,7 @@ STRONGEST = (
     *("GradientBoostingClassifier", "GradientBoostingRegressor", "AgglomerativeClustering"),
     *("LinearRegression", "LassoCV", "PoissonRegressor"),
 )
-SLOW_FAMILIES = ("svm", "kernel_machines")
+SLOW_FAMILIES = ("svm", "kernel_machines", "neural_network")
 # Quick on any table: what is left when a budget is too short for anything.
 QUICK = ("GaussianNB", "Ridge", "KMeans", "DecisionTreeClassifier", "DecisionTreeRegressor")
 

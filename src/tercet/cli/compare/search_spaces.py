@@ -52,6 +52,11 @@ _HIST: Space = [
 ]
 _NEIGHBORS: Space = [{"n_neighbors": 1}, *_each(n_neighbors=(5, 10, 20, 40), weights=("distance",))]
 _COUNTED = _each(alpha=(0.01, 0.1, 10.0))
+_PERCEPTRON = [
+    *_each(alpha=(0.01, 1.0)),
+    {"hidden_layer_sizes": (50, 50)},
+    {"early_stopping": True, "learning_rate_init": 0.01},
+]
 _SVM = [*_each(C=(0.1, 10.0, 100.0)), *_each(C=(1.0, 10.0), gamma=(0.01, 0.1))]
 _LINEAR_NET = _each(alpha=(0.001, 0.01, 0.1), l1_ratio=(0.2, 0.8))
 
@@ -96,6 +101,8 @@ SPACES: dict[str, Space] = {
     "LSSVR": [*_each(mu=(0.1, 10.0)), *_KERNEL],
     "LVQ": [*_each(n_prototypes=(3, 10)), {"algorithm": "lvq2", "n_prototypes": 3}],
     "MaxEnt": _each(C=_SHARES),
+    "MLPClassifier": _PERCEPTRON,
+    "MLPRegressor": [*_PERCEPTRON, {"solver": "lbfgs", "alpha": 1.0, "max_iter": 500}],
     "MixedNB": _COUNTED,
     "MulticategorySVC": [*_each(lam=(0.001, 0.1)), *_KERNEL],
     "MultinomialNB": _COUNTED,

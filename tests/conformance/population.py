@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import tercet
 from tercet.ensemble import AdaBoostClassifier, GradientBoostingClassifier
+from tercet.neural_network import MLPClassifier
 
 CARDS = [card for card in tercet.methods() if card.kind == "estimator"]
 # A search need not be wide to be tested, nor a path long, nor an ensemble large.
@@ -31,6 +32,11 @@ NARROW = {
     "HashingVectorizer": {"n_features": 64},
     "HistGradientBoostingClassifier": {"max_iter": 3},
     "HistGradientBoostingRanker": {"max_iter": 3},
+    "HiddenSizeSearch": {
+        "estimator": MLPClassifier(solver="lbfgs", alpha=1.0, max_iter=1000, random_state=0),
+        "sizes": (2, 3),
+        "cv": 2,
+    },
     "HistGradientBoostingRegressor": {"max_iter": 5},
     "IsolationForest": {"n_estimators": 3},
     "KNeighborsClassifierCV": {"cv": 3},
@@ -40,6 +46,7 @@ NARROW = {
     "LogisticRegressionCV": {"Cs": 3, "cv": 3},
     "MDS": {"init": "random"},  # its default warns, as with the peer
     "MiniBatchNMF": {"max_iter": 20},
+    "MultiStart": {"n_starts": 3},
     "NegativeCorrelationRegressor": {"n_estimators": 2, "max_iter": 100},
     "OrdinalEncoder": {"handle_unknown": "use_encoded_value", "unknown_value": -1},  # its default is an error
     "OutputPerturbationClassifier": {"n_estimators": 5},

@@ -164,7 +164,7 @@ ORDERED = "the rows of a table are a sequence: what is said of a row depends on 
 WHOLE = "a weight belongs to a whole sequence, and a table of rows is one sequence"
 ONE_STATE = "the check sets n_components=1 and gives labels of several states"
 UNLABELLED = "the check wants a column of predict_proba for each class of a y that a mixture never sees"
-FOLDS = "probabilities come from held-out folds of rows, and a repeated row lies in two of them"
+FOLDS = "probabilities or scores come from held-out folds of rows, and a repeated row lies in two of them"
 FEW_OF_A_CLASS = "nu is a part of all rows, and of a class that weighs next to nothing there is no such part"
 DRAWN = "rows are drawn by their weights, and other numbers come of a draw among repeated rows"
 STARTS = "each document starts from random numbers: those of repeated ones are others"
@@ -234,11 +234,13 @@ EXEMPT = {
         "check_sample_weight_equivalence_on_dense_data": FLAT,
     },
     "OneClassQuadraticDiscriminant": dict.fromkeys(WEIGHTS[:1], FLAT),
+    "HiddenSizeSearch": dict.fromkeys(WEIGHTS, FOLDS),
     "IsolationForest": dict.fromkeys(WEIGHTS, DRAWN),
     "MiniBatchKMeans": dict.fromkeys(WEIGHTS, DRAWN),
     "OutputPerturbationClassifier": dict.fromkeys(WEIGHTS, DRAWN),
     "KModes": {"check_clustering": NOTHING_SHARED},
     "KernelPerceptron": dict.fromkeys(WEIGHTS, ORDER),
+    "LayeredPerceptron": dict.fromkeys(WEIGHTS, ORDER),
     "LMNN": dict.fromkeys(WEIGHTS, COUNTED_NEIGHBOURS),
     "NeighborhoodComponentsAnalysis": dict.fromkeys(WEIGHTS, LEFT_OUT),
     "NuSVC": {"check_class_weight_classifiers": FEW_OF_A_CLASS},

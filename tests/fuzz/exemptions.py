@@ -59,6 +59,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "MLPClassifier": {"weights": ONLINE, "order": ONLINE, "sparse_rows": SADDLES},
     "MLPRegressor": {"weights": ONLINE, "order": ONLINE, "sparse_rows": SADDLES},
     "KernelPerceptron": dict.fromkeys(("weights", "order", "sparse_rows", "containers"), ONLINE),
+    "LayeredPerceptron": dict.fromkeys(("weights", "order", "sparse_rows", "containers"), ONLINE),
     "StructuredPerceptron": {"order": ONLINE},
     "PiecewiseLinearDiscriminant": dict.fromkeys(("weights", "order", "sparse_rows"), ONLINE),
     "PiecewiseLinearDistance": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),  # by k-means

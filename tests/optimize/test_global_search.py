@@ -138,3 +138,98 @@ def test_the_seed_decides(method):
 def test_errors_say_what_is_allowed(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+VALUE = np.array([60, 100, 120, 30, 75, 40, 90, 15, 55, 80], dtype=float)
+WEIGHT = np.array([10, 20, 30, 5, 14, 9, 22, 4, 11, 19], dtype=float)
+CAPACITY = 60.0
+
+
+def take_out(bits):
+    """Take out items of least value per weight until the knapsack is light enough."""
+    for item in np.argsort(VALUE / WEIGHT):
+        if bits @ WEIGHT > CAPACITY:
+            bits[item] = 0
+    return bits
+
+
+def best_knapsack():
+    every = (np.arange(2**10)[:, None] >> np.arange(10)) & 1
+    return float((every @ VALUE)[every @ WEIGHT <= CAPACITY].max())
+
+
+def on_simplex(x):
+    """The Euclidean projection onto the points whose coordinates are not negative and sum to 1."""
+    u = np.sort(x)[::-1]
+    excess = (np.cumsum(u) - 1) / np.arange(1, x.size + 1)
+    return np.maximum(x - excess[u > excess][-1], 0)
+
+
+class Recorded:
+    """A function that keeps the points at which it was called."""
+
+    def __init__(self, function):
+        self.function, self.points = function, []
+
+    def __call__(self, x):
+        self.points.append(x.copy())
+        return self.function(x)
+
+
+def test_a_repaired_population_fills_the_knapsack():
+    f = Recorded(lambda bits: -float(bits @ VALUE))
+    found = genetic_algorithm(f, np.ones(10), bounds="binary", repair=take_out, random_state=0)
+    assert -found.fun == best_knapsack()
+    points = np.array(f.points)
+    assert (points @ WEIGHT <= CAPACITY).all()
+    assert np.isin(points, (0, 1)).all()
+
+
+def test_annealing_fills_the_knapsack_too():
+    def rounded(x):
+        return take_out((x > 0.5).astype(float))
+
+    f = Recorded(lambda bits: -float(bits @ VALUE))
+    found = simulated_annealing(f, np.ones(10), repair=rounded, random_state=0, moves=50, cooling=0.9)
+    assert -found.fun == best_knapsack()
+    assert (np.array(f.points) @ WEIGHT <= CAPACITY).all()
+
+
+@pytest.mark.parametrize("method", ["annealing", "genetic"])
+def test_repair_keeps_points_on_a_simplex(method):
+    centre = np.array([0.7, 0.6, -0.4])
+    f = Recorded(lambda x: float(((x - centre) ** 2).sum()))
+    more = {"bounds": [(0, 1)] * 3, "patience": 60} if method == "genetic" else {"cooling": 0.9}
+    found = minimize(f, [5.0, 0.0, 0.0], method=method, repair=on_simplex, random_state=1, **more)
+    np.testing.assert_allclose(found.x, [0.55, 0.45, 0.0], atol=2e-3)
+    points = np.array(f.points)
+    assert points.min() >= 0
+    np.testing.assert_allclose(points.sum(axis=1), 1, atol=1e-12)
+
+
+def test_repair_that_changes_nothing_changes_nothing():
+    for search in (
+        lambda **more: simulated_annealing(wave, [5.0], random_state=0, cooling=0.8, **more),
+        lambda **more: genetic_algorithm(wave, [5.0], bounds=[(-6, 6)], random_state=0, **more),
+    ):
+        plain, repaired = search(), search(repair=lambda x: x)
+        assert plain.fun == repaired.fun
+        np.testing.assert_array_equal(plain.x, repaired.x)
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda x: x * np.nan, lambda x: x[:1], lambda x: None, lambda x: "far", lambda x: x[None]]
+)
+def test_repair_must_return_a_point(wrong):
+    message = r"repair must return finite numbers of the shape \(2,\); got .* for the point"
+    for search in (
+        lambda: simulated_annealing(rastrigin, [1.0, 1.0], repair=wrong),
+        lambda: genetic_algorithm(rastrigin, [1.0, 1.0], bounds=[(-2, 2)] * 2, repair=wrong),
+    ):
+        with pytest.raises(ValueError, match=message):
+            search()
+
+
+def test_repair_of_bits_must_return_bits():
+    with pytest.raises(ValueError, match="repair must return zeros and ones"):
+        genetic_algorithm(lambda bits: 0.0, np.zeros(3), bounds="binary", repair=lambda bits: bits + 0.5)

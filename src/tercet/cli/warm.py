@@ -97,6 +97,7 @@ TASKS = (
     "matrix completion",
     "sparse coding",
     "compressed sensing",
+    "model selection",
 )
 ANSWERS = ("predict", "predict_proba", "transform", "score_samples", "kneighbors")
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use

@@ -13,19 +13,40 @@ from tercet.neural_network.back_propagation import (
     parameter_count,
     regularised_error,
 )
-from tercet.neural_network.multilayer_perceptron import MLPClassifier, MLPRegressor
+from tercet.neural_network.hidden_size_search import (
+    HiddenSizeSearch,
+)
+from tercet.neural_network.layered_perceptron import (
+    LayeredPerceptron,
+)
+from tercet.neural_network.multi_start import (
+    MultiStart,
+)
+from tercet.neural_network.multilayer_perceptron import (
+    MLPClassifier,
+    MLPRegressor,
+)
+from tercet.neural_network.threshold_network import (
+    ThresholdNetwork,
+    neuron,
+)
 
 __all__ = [
     "BackPropagation",
     "BernoulliRBM",
+    "HiddenSizeSearch",
+    "LayeredPerceptron",
     "MLPClassifier",
     "MLPRegressor",
+    "MultiStart",
+    "ThresholdNetwork",
     "activate",
     "activation_slope",
     "back_propagate",
     "forward_pass",
     "gradient_check",
     "momentum_step",
+    "neuron",
     "parameter_count",
     "regularised_error",
 ]

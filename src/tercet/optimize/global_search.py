@@ -15,6 +15,8 @@ from tercet.core.steps import Steps
 from tercet.optimize.descent import check_start, initial_point, make_result, takes_shared_options
 from tercet.optimize.objective import as_objective
 
+Repair = Callable[[np.ndarray], Any]  # maps a point to a feasible one
+
 
 @card(
     zh="模拟退火",
@@ -34,6 +36,7 @@ def simulated_annealing(
     cooling: float = 0.95,
     moves: int = 100,
     spread: Any = 1.0,
+    repair: Repair | None = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
     steps: Callable[..., Steps] | None = None,
@@ -60,6 +63,9 @@ def simulated_annealing(
         Proposals at each temperature.
     spread : float or array of shape (n,), default=1.0
         The standard deviation of wide proposals.
+    repair : callable, optional
+        Constraints: a function that maps any point to a feasible one. It is applied to x0 and to every proposal, so
+        that f is evaluated at feasible points only.
     tol, max_iter, steps
         As in `minimize`; tol is the share of the first temperature at which the search ends.
     random_state : int, Generator or None
@@ -70,22 +76,33 @@ def simulated_annealing(
     >>> wave = lambda x: float(np.sin(3 * x[0]) + x[0] ** 2 / 10)
     >>> simulated_annealing(wave, [5.0], random_state=0).x.round(2)
     array([-0.51])
+
+    The point nearest to (1, 2) whose coordinates are not negative and sum to 1:
+
+    >>> def onto_simplex(x):
+    ...     x = np.maximum(x, 0)
+    ...     return x / x.sum() if x.any() else np.full(x.size, 1 / x.size)
+    >>> far = lambda x: float((x[0] - 1) ** 2 + (x[1] - 2) ** 2)
+    >>> found = simulated_annealing(far, [3.0, 1.0], repair=onto_simplex, random_state=0)
+    >>> found.x.round(3), round(float(found.x.sum()), 12)
+    (array([0., 1.]), 1.0)
     """
     if not 0 < cooling < 1 or moves < 2:
         raise ValueError(f"cooling must be in (0, 1) and moves in [2, inf); got {cooling!r} and {moves!r}.")
-    objective, rng, x = as_objective(objective), generator(random_state), initial_point(x0)
+    objective, rng, x = as_objective(objective), generator(random_state), feasible(initial_point(x0), repair)
     spread = np.broadcast_to(np.asarray(spread, dtype=float), x.shape)
     f = objective.value(x)
     check_start(f, np.zeros(0))
     if temperature is None:
-        around = [objective.value(x + spread * rng.standard_normal(x.size)) for _ in range(20)]
+        nearby = (x + spread * rng.standard_normal(x.size) for _ in range(20))
+        around = [objective.value(feasible(point, repair)) for point in nearby]
         temperature = float(np.std([f, *filter(math.isfinite, around)])) or 1.0
     best, lowest, T, width, reason = x, f, temperature, 1.0, None
     loop = (steps or Steps)(max_iter, hint="Raise max_iter or tol, or lower cooling.")
     for step in loop:
         accepted = 0
         for k, (direction, u) in enumerate(zip(rng.standard_normal((moves, x.size)), rng.random(moves))):
-            trial = x + (width if k % 2 else 1.0) * spread * direction
+            trial = feasible(x + (width if k % 2 else 1.0) * spread * direction, repair)
             value = objective.value(trial)
             if value <= f or u < math.exp((f - value) / T):
                 x, f, accepted = trial, value, accepted + k % 2
@@ -189,6 +206,7 @@ def genetic_algorithm(
     tournament: int = 3,
     elite: int = 2,
     patience: int = 50,
+    repair: Repair | None = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
     steps: Callable[..., Steps] | None = None,
@@ -217,6 +235,10 @@ def genetic_algorithm(
         The probability that a variable mutates; 1/n by default.
     patience : int, default=50
         Stop after so many generations without an improvement of more than tol.
+    repair : callable, optional
+        Constraints: a function that maps any member to a feasible one. It is applied to x0, to the random members
+        of the first population and to every child after crossover, mutation and the bounds. Of a vector of bits it
+        must return bits.
     tol, max_iter, steps
         As in `minimize`; one pass is one generation.
     random_state : int, Generator or None
@@ -227,6 +249,18 @@ def genetic_algorithm(
     >>> ones = lambda bits: -float(bits.sum())
     >>> genetic_algorithm(ones, np.zeros(20), bounds="binary", random_state=0).fun
     -20.0
+
+    A knapsack that holds 10: items are taken out, those of least value per weight first, until it is light enough.
+
+    >>> value, weight = np.array([10.0, 40.0, 30.0, 50.0]), np.array([5.0, 4.0, 6.0, 3.0])
+    >>> def fits(bits):
+    ...     for item in np.argsort(value / weight):
+    ...         bits[item] = bits[item] and weight @ bits <= 10
+    ...     return bits
+    >>> genetic_algorithm(
+    ...     lambda bits: -(value @ bits), np.zeros(4), bounds="binary", repair=fits, random_state=0
+    ... ).x
+    array([0., 1., 0., 1.])
     """
     objective, rng, x = as_objective(objective), generator(random_state), initial_point(x0)
     if not 1 <= elite < population or not 1 <= tournament <= population:
@@ -238,7 +272,7 @@ def genetic_algorithm(
     low, high = (np.zeros(x.size), np.ones(x.size)) if binary else check_bounds(bounds)
     shape = (population, x.size)
     members = rng.integers(0, 2, shape) if binary else rng.uniform(low, high, shape)
-    members = np.vstack([x, members[1:]]).astype(float)
+    members = feasible(np.vstack([x, members[1:]]).astype(float), repair, binary=binary)
     members, values = _sorted(members, np.array([objective.value(member) for member in members]))
     rate, children = 1 / x.size if mutation is None else mutation, population - elite
     waited, best, reason = 0, values[0], None
@@ -249,6 +283,7 @@ def genetic_algorithm(
             offspring = _recombine_bits(mothers, fathers, crossover, rate, rng)
         else:
             offspring = _recombine_reals(mothers, fathers, crossover, rate, low, high, rng)
+        offspring = feasible(offspring, repair, binary=binary)
         members, values = _sorted(
             np.vstack([members[:elite], offspring]),
             np.concatenate([values[:elite], [objective.value(child) for child in offspring]]),
@@ -296,6 +331,26 @@ def _recombine_reals(
     children = np.where(mixed, mothers + rng.uniform(-0.25, 1.25, shape) * (fathers - mothers), mothers)
     children += mutant * rng.standard_normal(shape) * (high - low) * 10 ** rng.uniform(-6, -0.5, shape)
     return np.clip(children, low, high)
+
+
+def feasible(points: np.ndarray, repair: Repair | None, *, binary: bool = False) -> np.ndarray:
+    """A point, or each row of several, as `repair` maps it into the feasible set."""
+    if repair is None:
+        return points
+    if points.ndim == 2:
+        return np.array([feasible(point, repair, binary=binary) for point in points])
+    found = repair(points.copy())
+    try:
+        point = np.array(found, dtype=float)
+    except (TypeError, ValueError):
+        point = np.empty(0)
+    allowed = np.isin(point, (0, 1)) if binary else np.isfinite(point)
+    if point.shape != points.shape or not allowed.all():
+        kind = "zeros and ones" if binary else "finite numbers"
+        raise ValueError(
+            f"repair must return {kind} of the shape {points.shape}; got {found!r} for the point {points!r}."
+        )
+    return point
 
 
 def check_bounds(bounds: Any) -> tuple[np.ndarray, np.ndarray]:

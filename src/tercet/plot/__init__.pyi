@@ -4,6 +4,10 @@ from tercet.plot.bayes import (
 from tercet.plot.calibration import (
     plot_calibration,
 )
+from tercet.plot.candidates import (
+    plot_hidden_sizes,
+    plot_starts,
+)
 from tercet.plot.chains import (
     plot_autocorrelation,
     plot_chain_densities,
@@ -178,6 +182,7 @@ __all__ = [
     "plot_fit",
     "plot_gain",
     "plot_graph",
+    "plot_hidden_sizes",
     "plot_history",
     "plot_importance",
     "plot_intervals",
@@ -213,6 +218,7 @@ __all__ = [
     "plot_silhouette",
     "plot_singular_values",
     "plot_spreading",
+    "plot_starts",
     "plot_state_distribution",
     "plot_top_words",
     "plot_topic_map",

@@ -379,9 +379,9 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
 
 
 PICTURES = (
-    "bayes", "chains", "components", "dependencies", "dictionaries", "embeddings", "graphs", "metrics",
-    "mixtures", "networks", "piecewise_linear", "rules", "semi_supervised", "sequences", "svm", "topics",
-    "trees",
+    "bayes", "candidates", "chains", "components", "dependencies", "dictionaries", "embeddings",
+    "graphs", "metrics", "mixtures", "networks", "piecewise_linear", "rules", "semi_supervised",
+    "sequences", "svm", "topics", "trees",
 )  # fmt: skip
 _own = len(_pictures)  # those of this module, which come last
 

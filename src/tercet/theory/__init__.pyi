@@ -36,6 +36,10 @@ from tercet.theory.pac import (
     pac_simulation,
     version_space,
 )
+from tercet.theory.posterior_error import (
+    PosteriorError,
+    posterior_error,
+)
 from tercet.theory.rademacher import (
     expected_rademacher_complexity,
     growth_rademacher_bound,
@@ -90,6 +94,7 @@ __all__ = [
     "MetricViolations",
     "NormViolations",
     "PACSimulation",
+    "PosteriorError",
     "RiskMinimum",
     "Stability",
     "VersionSpace",
@@ -132,6 +137,7 @@ __all__ = [
     "norm_violations",
     "pac_simulation",
     "plane_wave_products",
+    "posterior_error",
     "rademacher_bound",
     "rademacher_complexity",
     "realizable_bound",

@@ -20,7 +20,11 @@ NARROW = {
     "BaggingClassifier": {"n_estimators": 2},
     "BaggingRegressor": {"n_estimators": 2},
     "BalanceCascadeClassifier": {"n_estimators": 3, "estimator": AdaBoostClassifier(n_estimators=3)},
+    "CascadeCorrelation": {"max_units": 3, "n_candidates": 3},
+    "CascadeCorrelationClassifier": {"max_units": 3, "n_candidates": 3},
     "EasyEnsembleClassifier": {"n_estimators": 3, "estimator": AdaBoostClassifier(n_estimators=3)},
+    "ElmanNetwork": {"max_iter": 50},
+    "ElmanNetworkClassifier": {"max_iter": 50},
     "ElasticNetCV": {"alphas": 10, "cv": 3},
     "ExtraTreesClassifier": {"n_estimators": 3},
     "ExtraTreesRegressor": {"n_estimators": 3},
@@ -176,6 +180,13 @@ def of_sequences(card, X, y):
     if card.name.endswith("HMM"):
         y = np.where(np.arange(len(y)) % 3 == 1, -1, y)
     return X, y
+
+
+def is_sequential(card):
+    """Whether the rows of a table are a sequence."""
+    from tercet.sequence import SequenceEstimator
+
+    return issubclass(card.load(), SequenceEstimator)
 
 
 def cut(rows):

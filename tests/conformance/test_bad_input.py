@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import get_tags
 
 from tercet.linear_model import LogisticRegression
-from tests.conformance.population import CARDS, data, is_tabular, make, takes
+from tests.conformance.population import CARDS, data, is_sequential, is_tabular, make, takes
 
 N = 12
 # What NumPy and Python say of their own insides.
@@ -103,7 +103,7 @@ CV = {
 }
 tabular = [card for card in CARDS if is_tabular(card)]
 supervised = [
-    card for card in tabular if card.task in ("classification", "regression") and card.family != "sequence"
+    card for card in tabular if card.task in ("classification", "regression") and not is_sequential(card)
 ]
 weighted = [card for card in tabular if "sample_weight" in inspect.signature(card.load().fit).parameters]
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.utils.validation import has_fit_parameter
 
 from tercet.core.kernel import JIT
-from tests.conformance.population import CARDS, data, is_tabular, make, output
+from tests.conformance.population import CARDS, data, is_sequential, is_tabular, make, output
 
 TABULAR = [card for card in CARDS if is_tabular(card)]
 RELATIVE = [card for card in TABULAR if card.load().relative_weights]
@@ -36,7 +36,7 @@ def cases(card):
     yield "rows farther away", X, y, None, X * 1e308
     for size in (1e-320, 1e300, 1e308):
         yield f"weights of {size:g}", X, y, np.full(len(X), size), X
-    if card.family != "sequence":
+    if not is_sequential(card):
         yield "one weight", X, y, np.eye(8)[3], X
 
 
@@ -54,7 +54,7 @@ def test_numbers_or_an_error(card):
         if weight is not None:
             if not has_fit_parameter(model, "sample_weight"):
                 continue
-            given = {"sample_weight": weight[:1] if card.family == "sequence" else weight}
+            given = {"sample_weight": weight[:1] if is_sequential(card) else weight}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             # NumPy's own warnings; kernels that run as plain Python give more of them

@@ -31,7 +31,17 @@ from tercet.core.parameters import Range, allows, hints
 from tercet.core.steps import fitted_attributes
 from tercet.io import trusted_types
 from tests.conformance import population
-from tests.conformance.population import CARDS, cut, data, fitted, is_tabular, make, output, takes
+from tests.conformance.population import (
+    CARDS,
+    cut,
+    data,
+    fitted,
+    is_sequential,
+    is_tabular,
+    make,
+    output,
+    takes,
+)
 from tests.systems import posix
 
 every_estimator = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
@@ -144,7 +154,7 @@ def test_progress_bar_and_monitor(card, capsys):
 @every_estimator
 def test_early_stopping(card):
     X, y = data(card, n=120)
-    if card.family == "sequence" and not isinstance(X, list):
+    if is_sequential(card) and not isinstance(X, list):
         X, y = cut(X), cut(y)  # whole sequences are held out
     plain = make(card).fit(X, y)
     scoring = None if hasattr(plain, "score") else signature
@@ -171,12 +181,12 @@ def test_same_bits_for_any_n_jobs(card, form, small_chunks):
     if not takes(card, "n_jobs"):
         assert "n_jobs" not in make(card).get_params()
         return
-    X, y = data(card, n=200 if card.family != "sequence" else 9000)
+    X, y = data(card, n=9000 if is_sequential(card) else 200)
     if form == "sparse":
         if not make(card).__sklearn_tags__().input_tags.sparse:
             return
         X = sparse.csr_array(X)
-    if card.family == "sequence" and not isinstance(X, list):
+    if is_sequential(card) and not isinstance(X, list):
         X, y = cut(X), cut(y)
     one = make(card, n_jobs=1).fit(X, y)
     other = make(card, n_jobs=7).fit(X, y)
@@ -337,7 +347,7 @@ def dense_answer(ask, X):
 @every_tabular
 def test_a_prediction_does_not_depend_on_the_batch(card):
     """A row alone, among 7 and among 10 000; to the bit, or to what the estimator says of its BLAS products."""
-    if card.family == "sequence":
+    if is_sequential(card):
         pytest.skip("the rows of a table are one sequence: what is said of a row depends on the others")
     model, (X, _) = fitted(card), data(card, n=10_000, seed=1)
     for name in ASKED:

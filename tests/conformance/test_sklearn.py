@@ -162,6 +162,7 @@ POSITIVE = "weights that may not be negative cannot tell the check's classes apa
 ALONE = "rows of weight 0 that the check asks about have no neighbour within the radius: an error by default"
 ORDERED = "the rows of a table are a sequence: what is said of a row depends on those around it"
 WHOLE = "a weight belongs to a whole sequence, and a table of rows is one sequence"
+PATHS = "rounding changes the path on which a candidate is trained, and all units after it"
 ONE_STATE = "the check sets n_components=1 and gives labels of several states"
 UNLABELLED = "the check wants a column of predict_proba for each class of a y that a mixture never sees"
 FOLDS = "probabilities or scores come from held-out folds of rows, and a repeated row lies in two of them"
@@ -201,6 +202,11 @@ SPARSE = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
 # By family, by class, or by class and the value of a parameter.
 EXEMPT = {
     "sequence": SEQUENCES,
+    ("CascadeCorrelation", "quickprop"): dict.fromkeys(WEIGHTS, PATHS),
+    "RBFNetwork": dict.fromkeys(WEIGHTS[1:], DRAWN),
+    "RBFNetworkClassifier": dict.fromkeys(WEIGHTS[1:], DRAWN),
+    "ElmanNetwork": SEQUENCES,
+    "ElmanNetworkClassifier": SEQUENCES,
     "ActiveLearner": {"check_classifiers_classes": NO_LABEL},
     "CoTrainingClassifier": {"check_classifiers_classes": NO_LABEL},
     "SelfTrainingClassifier": {"check_non_transformer_estimators_n_iter": NO_PASS},

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 from scipy import sparse
 
-from tests.conformance.population import TEXTS
+from tests.conformance.population import TEXTS, is_sequential
 from tests.fuzz import tables
 from tests.fuzz.oracles import ASKED, build, note, oracle
 from tests.fuzz.parameters import draw_illegal, draw_parameters
@@ -78,7 +78,7 @@ def _wild_input(
     card: Any, rng: np.random.Generator, parameters: dict[str, Any]
 ) -> tuple[Any, Any, dict, Any]:
     """X, y, keyword arguments of fit, and X as the plain numbers it was made of (None for sequences)."""
-    if card.family == "sequence":
+    if is_sequential(card):
         return _wild_sequences(card, rng)
     n, d = tables.wild_shape(rng)
     if card.name in TEXTS and rng.random() < 0.9:

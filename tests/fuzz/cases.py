@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from tests.conformance.population import CARDS, RECORDS, TEXTS
+from tests.conformance.population import CARDS, RECORDS, TEXTS, is_sequential
 from tests.fuzz import answers, exemptions, interrupts, models  # noqa: F401  (they add their oracles)
 from tests.fuzz.oracles import ORACLES, Case
 from tests.fuzz.parameters import signature_of
@@ -37,7 +37,7 @@ def card_of(name: str) -> Any:
 def never_applies(estimator: str, oracle: str) -> str:
     """Why an oracle has nothing to say of an estimator, whatever the case; empty where it has."""
     card = card_of(estimator)
-    if oracle in NOT_OF_SEQUENCES and card.family == "sequence":
+    if oracle in NOT_OF_SEQUENCES and is_sequential(card):
         return "not of sequences"
     if oracle in NOT_OF_SEQUENCES and estimator in (*TEXTS, *RECORDS):
         return "not of texts or records"

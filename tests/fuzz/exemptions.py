@@ -36,6 +36,8 @@ NEAREST = "equal distances are decided by the order of the rows, and a coordinat
 NOT_UNIQUE = "hinges without a penalty have a face of optima, and the order of the sums decides between them"
 INDEFINITE = "the kernel function is not positive definite: the dual has several local optima"
 
+PATHS = "rounding changes the path on which a unit is trained, and all units after it"
+
 SWITCHED = "labels are switched row by row, and a repeated row is two of them"
 EMPTY = "an empty cluster takes the row that is farthest away: a repeated row twice, or another of equally far ones"
 ROWS = "the weights are numbers of rows: tests and description lengths depend on their sum"
@@ -105,6 +107,15 @@ CLASSES: dict[str, dict[str, str]] = {
     "MatrixCompletion": {"sparse_rows": UNSTORED},
     "DictionaryLearning": {"order": LOCAL},
     "MiniBatchDictionaryLearning": {"order": ONLINE},
+    **dict.fromkeys(
+        ("RBFNetwork", "RBFNetworkClassifier"), dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS)
+    ),
+    **dict.fromkeys(
+        ("CascadeCorrelation", "CascadeCorrelationClassifier"),
+        dict.fromkeys(("weights", "order", "sparse_rows", "containers"), PATHS),
+    ),
+    "ElmanNetwork": {"order": ONLINE},
+    "ElmanNetworkClassifier": {"order": ONLINE},
     "BalanceCascadeClassifier": dict.fromkeys(("weights", "order"), DRAWS),
     "EasyEnsembleClassifier": dict.fromkeys(("weights", "order"), DRAWS),
     "Resampled": dict.fromkeys(("weights", "order"), DRAWS),

@@ -19,7 +19,7 @@ from scipy import sparse
 from tercet.core import chunks
 from tercet.core.kernel import JIT
 from tercet.io import load_model, save_model
-from tests.conformance.population import cut, output
+from tests.conformance.population import cut, is_sequential, output
 from tests.fuzz import exemptions, tables
 from tests.fuzz.parameters import FEW, draw_parameters, signature_of
 from tests.fuzz.verdicts import DoesNotApply, Failure, Refused, converged, judged
@@ -170,7 +170,7 @@ def order(card: Any, rng: np.random.Generator) -> None:
     """
     parameters, X, y = calm(card, rng, tight=True)
     _applies("order", card, parameters)
-    if card.family == "sequence":
+    if is_sequential(card):
         X, y = (X, y) if isinstance(X, list) else (cut(X), cut(y))
         shuffled = rng.permutation(len(X))
         X2, y2 = [X[i] for i in shuffled], [y[i] for i in shuffled]
@@ -227,9 +227,9 @@ def sparse_rows(card: Any, rng: np.random.Generator) -> None:
 def jobs(card: Any, rng: np.random.Generator) -> None:
     """Any number of threads gives the same bits. Applies where there is an `n_jobs`; chunks are small here."""
     parameters, X, y = calm(card, rng, tight=False, rows=(12, 45))
-    if card.family == "sequence" and not isinstance(X, list):
+    if is_sequential(card) and not isinstance(X, list):
         X, y = cut(X), cut(y)
-    elif card.load().sparse_input and card.family != "sequence" and rng.random() < 0.4:
+    elif card.load().sparse_input and not is_sequential(card) and rng.random() < 0.4:
         X = sparse.csr_array(np.where(rng.random(X.shape) < 0.4, 0.0, X))
     before = chunks.CHUNK_BYTES, chunks.GRAIN
     chunks.CHUNK_BYTES, chunks.GRAIN = 256, 4

@@ -22,7 +22,7 @@ WORK = (
     "calibration_samples", "calibration_candidates", "calibration_max_trials", "n_bins", "alphas", "Cs",
     "max_components", "min_components", "num_memories", "n_mix", "verbose", "k", "min_categories", "n_features",
     "code_size", "n_estimators", "max_restarts", "max_samples", "n_components", "n_measurements",
-    "n_resamples", "hidden_units", "n_constraints",
+    "n_resamples", "hidden_units", "n_constraints", "n_units", "max_units", "n_candidates", "n_steps",
 )  # fmt: skip
 # Left alone: they decide what is printed or kept, or take what only a test of their own can give.
 LEFT = {

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 from scipy import sparse
 
-from tests.conformance.population import RECORDS, TEXTS, data
+from tests.conformance.population import RECORDS, TEXTS, data, is_sequential
 
 WORDS = np.array(["a", "b", "", "ä", "nan", "1", "long word", "B"])
 
@@ -272,7 +272,7 @@ def calm_problem(rng: np.random.Generator, card: Any, rows: tuple[int, int] = (1
     """Rows and targets that suit a card, of a size, a scale and a share of zeros that differ from case to case."""
     n, d = int(rng.integers(*rows)), int(rng.integers(2, 7))
     X, y = data(card, n=n, d=d, seed=int(rng.integers(2**31)))
-    if card.family == "sequence":
+    if is_sequential(card):
         return X, y
     if card.name in (*TEXTS, *RECORDS):
         return np.array(X, dtype=object), y

@@ -84,6 +84,7 @@ TASKS = (
     "search",
     "feature selection",
     "sequence labelling",
+    "sequence regression",
     "outlier detection",
     "feature map",
     "dimensionality reduction",

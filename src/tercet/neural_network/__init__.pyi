@@ -13,6 +13,20 @@ from tercet.neural_network.back_propagation import (
     parameter_count,
     regularised_error,
 )
+from tercet.neural_network.cascade_correlation import (
+    CascadeCorrelation,
+    candidate_correlation,
+)
+from tercet.neural_network.cascade_correlation_classifier import (
+    CascadeCorrelationClassifier,
+)
+from tercet.neural_network.elman_network import (
+    ElmanNetwork,
+    elman_forward,
+)
+from tercet.neural_network.elman_network_classifier import (
+    ElmanNetworkClassifier,
+)
 from tercet.neural_network.hidden_size_search import (
     HiddenSizeSearch,
 )
@@ -26,6 +40,12 @@ from tercet.neural_network.multilayer_perceptron import (
     MLPClassifier,
     MLPRegressor,
 )
+from tercet.neural_network.rbf_network import (
+    RBFNetwork,
+)
+from tercet.neural_network.rbf_network_classifier import (
+    RBFNetworkClassifier,
+)
 from tercet.neural_network.threshold_network import (
     ThresholdNetwork,
     neuron,
@@ -34,15 +54,23 @@ from tercet.neural_network.threshold_network import (
 __all__ = [
     "BackPropagation",
     "BernoulliRBM",
+    "CascadeCorrelation",
+    "CascadeCorrelationClassifier",
+    "ElmanNetwork",
+    "ElmanNetworkClassifier",
     "HiddenSizeSearch",
     "LayeredPerceptron",
     "MLPClassifier",
     "MLPRegressor",
     "MultiStart",
+    "RBFNetwork",
+    "RBFNetworkClassifier",
     "ThresholdNetwork",
     "activate",
     "activation_slope",
     "back_propagate",
+    "candidate_correlation",
+    "elman_forward",
     "forward_pass",
     "gradient_check",
     "momentum_step",

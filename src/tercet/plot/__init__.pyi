@@ -71,6 +71,11 @@ from tercet.plot.graphs import (
     plot_convergence,
     plot_graph,
 )
+from tercet.plot.hidden_units import (
+    plot_cascade,
+    plot_hidden_states,
+    plot_rbf_units,
+)
 from tercet.plot.learning import (
     plot_fit,
     plot_history,
@@ -162,6 +167,7 @@ __all__ = [
     "plot_bins",
     "plot_biplot",
     "plot_calibration",
+    "plot_cascade",
     "plot_cells",
     "plot_chain_densities",
     "plot_clusters",
@@ -183,6 +189,7 @@ __all__ = [
     "plot_gain",
     "plot_graph",
     "plot_hidden_sizes",
+    "plot_hidden_states",
     "plot_history",
     "plot_importance",
     "plot_intervals",
@@ -206,6 +213,7 @@ __all__ = [
     "plot_precision_recall",
     "plot_predictions",
     "plot_proof",
+    "plot_rbf_units",
     "plot_reachability",
     "plot_regions",
     "plot_residuals",

@@ -1,3 +1,4 @@
+from tercet.sequence.base import SequenceEstimator, Sequences
 from tercet.sequence.crf.crf import CRF
 from tercet.sequence.crf.forward_backward import (
     crf_backward,
@@ -37,6 +38,8 @@ __all__ = [
     "MatrixCRF",
     "ParametricCRF",
     "PoissonHMM",
+    "SequenceEstimator",
+    "Sequences",
     "StructuredPerceptron",
     "apply_templates",
     "backward",

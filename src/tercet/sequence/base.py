@@ -26,7 +26,16 @@ class SequenceEstimator(Estimator):
     """A method that learns from whole sequences.
 
     `_fit(X, y, sample_weight)` gets checked `Sequences`, the labels of all rows as `Sequences` or None, and a
-    weight for each sequence or None."""
+    weight for each sequence or None.
+
+    Examples
+    --------
+    >>> class MeanLength(SequenceEstimator):
+    ...     def _fit(self, X, y, sample_weight):
+    ...         self.mean_length_ = float(np.average(X.lengths, weights=sample_weight))
+    >>> MeanLength().fit([[[1.0], [2.0]], [[3.0]]]).mean_length_
+    1.5
+    """
 
     symbols: ClassVar[bool] = False  # a row is a single symbol
     encodes_rows = True  # callbacks get the sequences as they came
@@ -113,6 +122,12 @@ class Sequences:
         Sequence s has the rows from borders[s] to borders[s + 1].
     listed : bool
         Whether the caller gave a list of sequences, and is to get a list back.
+
+    Examples
+    --------
+    >>> X = Sequences.of([[[1.0], [2.0]], [[3.0]]])
+    >>> X.rows.tolist(), X.borders.tolist(), X.lengths.tolist()
+    ([[1.0], [2.0], [3.0]], [0, 2, 3], [2, 1])
     """
 
     one = "sequence"  # what a sample weight belongs to

@@ -336,6 +336,7 @@ def test_pickles_name_public_paths(card):
 
 
 ASKED = ("predict_proba", "decision_function", "predict", "transform", "score_samples")
+RANDOM_ANSWERS = {("BernoulliRBM", "score_samples")}  # flips a feature of each row, drawn by its place
 
 
 def dense_answer(ask, X):
@@ -351,7 +352,7 @@ def test_a_prediction_does_not_depend_on_the_batch(card):
         pytest.skip("the rows of a table are one sequence: what is said of a row depends on the others")
     model, (X, _) = fitted(card), data(card, n=10_000, seed=1)
     for name in ASKED:
-        if not hasattr(model, name):
+        if not hasattr(model, name) or (card.name, name) in RANDOM_ANSWERS:
             continue
         ask = functools.partial(dense_answer, getattr(model, name))
         many, few = ask(X)[:7], ask(X[:7])

@@ -9,6 +9,11 @@ ROUNDING = 1e-9  # of the largest answer, of one and the same computation
 
 ONLINE = "an online method: rows are visited one after the other"
 DRAWS = "rows are drawn, or starts are chosen among them"
+FLIPPED = "as in scikit-learn, the pseudo-likelihood flips a feature of each row, drawn by its place"
+GIBBS = "Gibbs sampling draws numbers for rows by their place in mini-batches"
+STORED = (
+    "patterns are numbered by the order of the rows, and the Storkey rule stores one on top of the others"
+)
 BATCHES = "batches are cut by the order of the rows, and each forgets what its components do not have"
 FOLDS = "folds are cut by the order of the rows"
 LEFT_OUT = "a row is left out of its own neighbours; its copy is one of them, at distance 0"
@@ -57,6 +62,12 @@ CLASSES: dict[str, dict[str, str]] = {
     "Perceptron": dict.fromkeys(
         ("weights", "order", "sparse_rows"), ONLINE
     ),  # rounding makes a mistake, or none
+    "Hopfield": dict.fromkeys(("weights", "order"), STORED),
+    **dict.fromkeys(
+        ("DBNClassifier", "DBNRegressor", "DeepBeliefNetwork", "GaussianRBM"),
+        dict.fromkeys(("weights", "order", "sparse_rows"), GIBBS),
+    ),
+    "BernoulliRBM": {**dict.fromkeys(("weights", "order", "sparse_rows"), GIBBS), "batches": FLIPPED},
     "IncrementalPCA": {"order": BATCHES},
     "MLPClassifier": {"weights": ONLINE, "order": ONLINE, "sparse_rows": SADDLES},
     "MLPRegressor": {"weights": ONLINE, "order": ONLINE, "sparse_rows": SADDLES},

@@ -77,7 +77,9 @@ FILES = {
     "naive_bayes": ["tests/test_naive_bayes.py"],
     "discriminant_analysis": ["tests/test_discriminant_analysis.py"],
     "multiclass": ["tests/test_multiclass.py"],
-    "neural_network": [f"neural_network/tests/test_{name}.py" for name in ("mlp", "stochastic_optimizers")],
+    "neural_network": [
+        f"neural_network/tests/test_{name}.py" for name in ("mlp", "rbm", "stochastic_optimizers")
+    ],
     "semi_supervised": [
         f"semi_supervised/tests/test_{name}.py" for name in ("label_propagation", "self_training")
     ],

@@ -1,7 +1,3 @@
-from sklearn.neural_network import (
-    BernoulliRBM,
-)
-
 from tercet.neural_network.back_propagation import (
     BackPropagation,
     activate,
@@ -13,12 +9,27 @@ from tercet.neural_network.back_propagation import (
     parameter_count,
     regularised_error,
 )
+from tercet.neural_network.bernoulli_rbm import (
+    BernoulliRBM,
+)
+from tercet.neural_network.boltzmann_machine import (
+    BoltzmannMachine,
+)
 from tercet.neural_network.cascade_correlation import (
     CascadeCorrelation,
     candidate_correlation,
 )
 from tercet.neural_network.cascade_correlation_classifier import (
     CascadeCorrelationClassifier,
+)
+from tercet.neural_network.dbn_classifier import (
+    DBNClassifier,
+)
+from tercet.neural_network.dbn_regressor import (
+    DBNRegressor,
+)
+from tercet.neural_network.deep_belief_network import (
+    DeepBeliefNetwork,
 )
 from tercet.neural_network.elman_network import (
     ElmanNetwork,
@@ -27,8 +38,17 @@ from tercet.neural_network.elman_network import (
 from tercet.neural_network.elman_network_classifier import (
     ElmanNetworkClassifier,
 )
+from tercet.neural_network.gaussian_rbm import (
+    GaussianRBM,
+)
 from tercet.neural_network.hidden_size_search import (
     HiddenSizeSearch,
+)
+from tercet.neural_network.hopfield import (
+    Hopfield,
+    Recall,
+    hopfield_bit_error,
+    hopfield_capacity,
 )
 from tercet.neural_network.layered_perceptron import (
     LayeredPerceptron,
@@ -54,17 +74,24 @@ from tercet.neural_network.threshold_network import (
 __all__ = [
     "BackPropagation",
     "BernoulliRBM",
+    "BoltzmannMachine",
     "CascadeCorrelation",
     "CascadeCorrelationClassifier",
+    "DBNClassifier",
+    "DBNRegressor",
+    "DeepBeliefNetwork",
     "ElmanNetwork",
     "ElmanNetworkClassifier",
+    "GaussianRBM",
     "HiddenSizeSearch",
+    "Hopfield",
     "LayeredPerceptron",
     "MLPClassifier",
     "MLPRegressor",
     "MultiStart",
     "RBFNetwork",
     "RBFNetworkClassifier",
+    "Recall",
     "ThresholdNetwork",
     "activate",
     "activation_slope",
@@ -73,6 +100,8 @@ __all__ = [
     "elman_forward",
     "forward_pass",
     "gradient_check",
+    "hopfield_bit_error",
+    "hopfield_capacity",
     "momentum_step",
     "neuron",
     "parameter_count",

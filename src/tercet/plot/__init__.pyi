@@ -59,6 +59,11 @@ from tercet.plot.embeddings import (
     plot_embedding,
     plot_shepard,
 )
+from tercet.plot.energy_networks import (
+    plot_energy,
+    plot_filters,
+    plot_recall,
+)
 from tercet.plot.explanations import (
     plot_contributions,
     plot_partial_dependence,
@@ -183,8 +188,10 @@ __all__ = [
     "plot_dependencies",
     "plot_det",
     "plot_embedding",
+    "plot_energy",
     "plot_envelope",
     "plot_estimate",
+    "plot_filters",
     "plot_fit",
     "plot_gain",
     "plot_graph",
@@ -215,6 +222,7 @@ __all__ = [
     "plot_proof",
     "plot_rbf_units",
     "plot_reachability",
+    "plot_recall",
     "plot_regions",
     "plot_residuals",
     "plot_roc",

@@ -1,0 +1,1 @@
+"""What energy-based networks share: states of binary units, and warnings of Gibbs chains that disagree."""

@@ -15,6 +15,7 @@ from tercet.neural_network import MLPClassifier
 CARDS = [card for card in tercet.methods() if card.kind == "estimator"]
 # A search need not be wide to be tested, nor a path long, nor an ensemble large.
 NARROW = {
+    "ART1": {"binarize": 0.5},  # by default it takes zeros and ones alone
     "AdaBoostClassifier": {"n_estimators": 3},
     "AdaBoostRegressor": {"n_estimators": 3},
     "BaggingClassifier": {"n_estimators": 2},
@@ -30,6 +31,7 @@ NARROW = {
     "ExtraTreesRegressor": {"n_estimators": 3},
     "FeatureHasher": {"n_features": 64},
     "ForwardStagewiseRegressor": {"n_estimators": 10},
+    "FuzzyART": {"scale": "minmax"},  # by default it takes values from 0 to 1 alone
     "GaussianMixtureIC": {"max_components": 3},
     "GradientBoostingClassifier": {"n_estimators": 3},
     "GradientBoostingRegressor": {"n_estimators": 5},

@@ -190,6 +190,7 @@ FLIPPED = (
     "the pseudo-likelihood flips a feature of each row, the next of a row of random numbers, as the peer's"
 )
 CHAINS = "Gibbs sampling draws other numbers for repeated rows, which also make other mini-batches"
+UNITS = "labels are units of a grid, of which many lie in a cloud and some have no rows"
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 SEQUENCES = {
     "check_methods_sample_order_invariance": ORDERED,
@@ -257,6 +258,7 @@ EXEMPT = {
     },
     "OneClassQuadraticDiscriminant": dict.fromkeys(WEIGHTS[:1], FLAT),
     "HiddenSizeSearch": dict.fromkeys(WEIGHTS, FOLDS),
+    "CompetitiveLearning": dict.fromkeys(WEIGHTS, DRAWN),
     "IsolationForest": dict.fromkeys(WEIGHTS, DRAWN),
     "MiniBatchKMeans": dict.fromkeys(WEIGHTS, DRAWN),
     "OutputPerturbationClassifier": dict.fromkeys(WEIGHTS, DRAWN),
@@ -281,6 +283,8 @@ EXEMPT = {
         ),
         ONE_CLUSTER,
     ),
+    "SOM": {"check_clustering": UNITS},
+    ("SOM", "online"): dict.fromkeys(WEIGHTS, DRAWN),
     "RadiusNeighborsClassifier": dict.fromkeys(WEIGHTS, ALONE),
     ("BayesianNetwork", "exact"): dict.fromkeys(WEIGHTS[:1], MANY),
     ("BayesianNetworkClassifier", "exact"): dict.fromkeys(WEIGHTS[:1], MANY),

@@ -76,6 +76,9 @@ CLASSES: dict[str, dict[str, str]] = {
     "StructuredPerceptron": {"order": ONLINE},
     "PiecewiseLinearDiscriminant": dict.fromkeys(("weights", "order", "sparse_rows"), ONLINE),
     "PiecewiseLinearDistance": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),  # by k-means
+    "ART1": {"order": ONLINE},
+    "CompetitiveLearning": {"order": ONLINE, "weights": DRAWS},
+    "FuzzyART": {"order": ONLINE},
     **dict.fromkeys(  # a rounding draws another row
         ("KMeans", "MiniBatchKMeans", "BisectingKMeans", "SphericalKMeans", "COPKMeans", "SeededKMeans"),
         dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
@@ -199,6 +202,9 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
     for name, value in parameters.items():
         if isinstance(value, str | bool | None) and oracle in VALUES.get((name, value), {}):
             return VALUES[name, value][oracle]
+    drawn = parameters.get("algorithm") == "online" or str(parameters.get("init")) == "random"
+    if card.name == "SOM" and drawn and oracle in ("order", "weights"):
+        return DRAWS
     if oracle != "batches" and "Boosting" in card.name and (parameters.get("learning_rate") or 0.0) > 2:
         return DIVERGES
     if card.name == "KernelFisherDiscriminant" and oracle != "batches" and parameters.get("kernel") == "poly":

@@ -1,15 +1,19 @@
 """Pictures show what was learned."""
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from tercet import Recorder
 from tercet.cluster import KMeans
+from tercet.core.steps import ConvergenceWarning
 from tercet.datasets import two_moons
 from tercet.ensemble import AdaBoostClassifier
-from tercet.linear_model import Lasso, Perceptron
-from tercet.plot import plot_history, plot_regions, replay
+from tercet.linear_model import Lasso, LogisticRegression, Perceptron
+from tercet.plot import film_picture, plot_history, plot_regions, replay
+from tercet.plot.learning import _films
 
 
 @pytest.fixture
@@ -116,6 +120,47 @@ def test_replay_keeps_its_legend_and_one_scale_of_colours(fitted):
         film._func(k)
         assert len(film._fig.axes) == 2  # the regions and their scale
     film.pause()
+
+
+def test_replay_draws_a_picture_of_the_model_where_there_is_no_plane(fitted):
+    _, recorder, X, y = fitted
+    wide = np.hstack([X, X**2])
+    recorder = Recorder()
+    model = LogisticRegression(solver="gd", max_iter=3).set_callbacks(recorder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(wide, y)
+    for film in (replay(recorder, wide, y), replay(recorder)):
+        film._func(len(recorder.frames) - 1)
+        (ax,) = film._fig.axes
+        widths = sorted(bar.get_width() for bar in ax.patches)
+        np.testing.assert_allclose(widths, np.sort(model.coef_[0]))
+        film.pause()
+
+
+def test_a_picture_for_films_comes_first(fitted):
+    _, recorder, X, y = fitted
+    drawn = []
+
+    @film_picture(lambda model, X: type(model).__name__ == "Perceptron")
+    def perceptron(model, X, y, ax):
+        drawn.append(model)
+
+    try:
+        replay(recorder, X, y).pause()
+        assert drawn == [recorder.frames[0].estimator]
+    finally:
+        _films.pop(0)
+
+
+def test_replay_says_when_there_is_nothing_to_draw():
+    class Frame:
+        index, estimator = 0, object()
+
+    recorder = Recorder()
+    recorder.frames = [Frame()]
+    with pytest.raises(ValueError, match="a picture of its own; object has none"):
+        replay(recorder, np.zeros((3, 5)))
 
 
 def test_regions_of_clusters_have_their_centres():

@@ -54,7 +54,7 @@ from tercet.naive_bayes import (
     MultinomialNB,
     OneDependenceClassifier,
 )
-from tercet.neural_network import MLPClassifier, MLPRegressor
+from tercet.neural_network import SOM, MLPClassifier, MLPRegressor
 from tercet.topic import PLSA, LatentDirichletAllocation
 from tercet.topic._plsa import streamed_documents
 from tercet.tree import Tree
@@ -110,6 +110,8 @@ CASES = [
     (CategoricalMixture(3, init_params="random_from_data", random_state=0, max_iter=5), None),
     (MiniBatchKMeans(5, random_state=0, max_iter=10), None),
     (MiniBatchKMeans(3, batch_size=100, compute_labels=False, init="random", n_init=2, random_state=1), None),
+    (SOM((4, 5), max_iter=5), None),
+    (SOM((2, 3), init="random", toroidal=True, max_iter=3, random_state=0), None),
     (IncrementalPCA(5, batch_size=700), None),
     (HistGradientBoostingClassifier(max_iter=3, random_state=0), "two"),  # more of it in test_boosting
     (HistGradientBoostingRegressor(max_iter=3, random_state=0), "number"),

@@ -1,3 +1,6 @@
+from tercet.neural_network.art1 import (
+    ART1,
+)
 from tercet.neural_network.back_propagation import (
     BackPropagation,
     activate,
@@ -22,6 +25,9 @@ from tercet.neural_network.cascade_correlation import (
 from tercet.neural_network.cascade_correlation_classifier import (
     CascadeCorrelationClassifier,
 )
+from tercet.neural_network.competitive_learning import (
+    CompetitiveLearning,
+)
 from tercet.neural_network.dbn_classifier import (
     DBNClassifier,
 )
@@ -37,6 +43,9 @@ from tercet.neural_network.elman_network import (
 )
 from tercet.neural_network.elman_network_classifier import (
     ElmanNetworkClassifier,
+)
+from tercet.neural_network.fuzzy_art import (
+    FuzzyART,
 )
 from tercet.neural_network.gaussian_rbm import (
     GaussianRBM,
@@ -66,22 +75,29 @@ from tercet.neural_network.rbf_network import (
 from tercet.neural_network.rbf_network_classifier import (
     RBFNetworkClassifier,
 )
+from tercet.neural_network.som import (
+    SOM,
+)
 from tercet.neural_network.threshold_network import (
     ThresholdNetwork,
     neuron,
 )
 
 __all__ = [
+    "ART1",
+    "SOM",
     "BackPropagation",
     "BernoulliRBM",
     "BoltzmannMachine",
     "CascadeCorrelation",
     "CascadeCorrelationClassifier",
+    "CompetitiveLearning",
     "DBNClassifier",
     "DBNRegressor",
     "DeepBeliefNetwork",
     "ElmanNetwork",
     "ElmanNetworkClassifier",
+    "FuzzyART",
     "GaussianRBM",
     "HiddenSizeSearch",
     "Hopfield",

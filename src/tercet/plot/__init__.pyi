@@ -82,6 +82,7 @@ from tercet.plot.hidden_units import (
     plot_rbf_units,
 )
 from tercet.plot.learning import (
+    film_picture,
     plot_fit,
     plot_history,
     plot_regions,
@@ -138,6 +139,13 @@ from tercet.plot.rules import (
 from tercet.plot.score_distributions import (
     plot_score_distributions,
 )
+from tercet.plot.self_organizing import (
+    plot_category_boxes,
+    plot_component_planes,
+    plot_hit_map,
+    plot_som_grid,
+    plot_u_matrix,
+)
 from tercet.plot.semi_supervised import (
     plot_label_curve,
     plot_labels,
@@ -165,6 +173,7 @@ from tercet.plot.trees import (
 )
 
 __all__ = [
+    "film_picture",
     "match_colours",
     "picture",
     "plot_atoms",
@@ -173,11 +182,13 @@ __all__ = [
     "plot_biplot",
     "plot_calibration",
     "plot_cascade",
+    "plot_category_boxes",
     "plot_cells",
     "plot_chain_densities",
     "plot_clusters",
     "plot_coefficients",
     "plot_complexity",
+    "plot_component_planes",
     "plot_confusion",
     "plot_contributions",
     "plot_convergence",
@@ -198,6 +209,7 @@ __all__ = [
     "plot_hidden_sizes",
     "plot_hidden_states",
     "plot_history",
+    "plot_hit_map",
     "plot_importance",
     "plot_intervals",
     "plot_kappa_error",
@@ -233,6 +245,7 @@ __all__ = [
     "plot_shepard",
     "plot_silhouette",
     "plot_singular_values",
+    "plot_som_grid",
     "plot_spreading",
     "plot_starts",
     "plot_state_distribution",
@@ -241,6 +254,7 @@ __all__ = [
     "plot_trace",
     "plot_transitions",
     "plot_tree",
+    "plot_u_matrix",
     "replay",
     "style",
     "to_svg",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -270,15 +270,68 @@ def plot_fit(
     return label_axes(ax, first, short_name(target_name or ""), type(model).__name__)
 
 
-def replay(recorder: Any, X: Any, y: Any = None, *, interval: int = 200) -> Any:
-    """A film of a recorded fit: the regions after every kept pass.
+_films: list[tuple[Callable[[Any, Any], bool], Callable[..., Any]]] = []
+
+
+def film_picture(test: Callable[[Any, Any], bool]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function that draws one frame of `replay`, for the models that pass a test.
+
+    Parameters
+    ----------
+    test : callable
+        Takes the model after a pass and the rows X that `replay` was given, or None.
+
+    Returns
+    -------
+    register : callable
+        A decorator of `draw(model, X, y, ax)`; of several functions for a model, the newest draws.
+
+    Examples
+    --------
+    >>> @film_picture(lambda model, X: hasattr(model, "tree_"))
+    ... def tree(model, X, y, ax):
+    ...     return ax
+    >>> _ = _films.pop(0)
+    """
+
+    def register(draw: Callable[..., Any]) -> Callable[..., Any]:
+        _films.insert(0, (test, draw))
+        return draw
+
+    return register
+
+
+def _draw_frame(model: Any, X: Any, y: Any, ax: Any) -> Any:
+    """A model after a pass: as its own picture for films, as regions of the plane, or as `plot_model` draws it."""
+    from tercet.plot.models import load_pictures, plot_model
+
+    load_pictures()
+    for fits, draw in _films:
+        if fits(model, X):
+            return draw(model, X, y, ax)
+    width = 0 if X is None or np.ndim(X) != 2 else np.shape(X)[1]
+    if width == 2 or (width == 1 and y is not None):
+        return plot_regions(model, X, y, ax=ax, resolution=100)
+    drawn = plot_model(model, ax=ax)
+    if drawn is None:
+        raise ValueError(
+            f"replay draws two features, or a model that has a picture of its own; {type(model).__name__} has none."
+        )
+    return drawn
+
+
+def replay(recorder: Any, X: Any = None, y: Any = None, *, interval: int = 200) -> Any:
+    """A film of a recorded fit: the model after every kept pass.
+
+    A method may have a picture of its own for films (`film_picture`), such as the grid of a SOM. Others are drawn
+    as regions (`plot_regions`) where X has two features, and else as `plot_model` draws them.
 
     Parameters
     ----------
     recorder : Recorder
         After a fit it listened to.
-    X, y : arrays
-        As in `plot_regions`.
+    X, y : arrays, optional
+        The rows to draw, and their labels or numbers.
     interval : int, default=200
         Milliseconds a frame.
 
@@ -310,7 +363,7 @@ def replay(recorder: Any, X: Any, y: Any = None, *, interval: int = 200) -> Any:
             scale.remove()  # the colours of the frame before, while what they belong to is there
         ax.clear()
         frame = recorder.frames[k]
-        plot_regions(frame.estimator, X, y, ax=ax, resolution=100)
+        _draw_frame(frame.estimator, X, y, ax)
         ax.set_title(
             translated("{method}, pass {k}", method=type(frame.estimator).__name__, k=frame.index + 1)
         )

@@ -381,7 +381,7 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
 PICTURES = (
     "bayes", "candidates", "chains", "components", "dependencies", "dictionaries", "embeddings",
     "energy_networks", "graphs", "hidden_units", "metrics", "mixtures", "networks", "piecewise_linear",
-    "rules", "semi_supervised", "sequences", "svm", "topics", "trees",
+    "rules", "self_organizing", "semi_supervised", "sequences", "svm", "topics", "trees",
 )  # fmt: skip
 _own = len(_pictures)  # those of this module, which come last
 

@@ -18,9 +18,11 @@ V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
 
 # The processes of the tests share the bytecode of what they import.
 unexport PYTHONDONTWRITEBYTECODE
-# Threads of BLAS and OpenMP that have nothing to do sleep at once: other processes need the core.
-test check: export OPENBLAS_THREAD_TIMEOUT := 4
-test check: export OMP_WAIT_POLICY := passive
+# Where processes run side by side, threads of BLAS and OpenMP that have nothing to do sleep at once, and each process
+# compiles for itself what is not in the cache.
+test check modes bounds: export OPENBLAS_THREAD_TIMEOUT := 4
+test check modes bounds: export OMP_WAIT_POLICY := passive
+test check modes bounds: export TERCET_COMPILERS := 1
 # Of tests/groups.py, the longest first.
 GROUPS := others running conformance learning command doctests
 INSTALL := -m pip install --quiet --disable-pip-version-check
@@ -104,14 +106,15 @@ pytest: $(VENV)/.test
 	@echo "==> tests"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
-# The texts' examples with bounds checks on (not optimised: compiling is what takes long), and as plain Python,
-# where an index out of bounds is an error: so are the models whose attributes were changed.
+# The texts' examples with bounds checks on (hardly optimised: compiling is what takes long; not optimised at all, some
+# kernels cannot be cached), and as plain Python, where an index out of bounds is an error: so are the models whose
+# attributes were changed.
 # A chapter stays with one worker, which compiles for it.
 modes: bounds plain
 
 bounds: $(VENV)/.test
 	@echo "==> the texts' examples with bounds checks"
-	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 $(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/texts
+	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/texts
 
 plain: $(VENV)/.test
 	@echo "==> the texts' examples and forged models as plain Python"

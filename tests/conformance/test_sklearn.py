@@ -186,11 +186,11 @@ MANY = "the check's 30 columns are too many for an exact search, which looks at 
 NO_LABEL = "-1, a label of the check, says that there is none"
 NO_PASS = "the check's rows all have labels: there is nothing to do for a pass"
 EMPTY = "a cluster without rows takes the row that is farthest away, and a repeated row can be taken twice"
+UNITS = "labels are units of a grid, of which many lie in a cloud and some have no rows"
 FLIPPED = (
     "the pseudo-likelihood flips a feature of each row, the next of a row of random numbers, as the peer's"
 )
 CHAINS = "Gibbs sampling draws other numbers for repeated rows, which also make other mini-batches"
-UNITS = "labels are units of a grid, of which many lie in a cloud and some have no rows"
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 SEQUENCES = {
     "check_methods_sample_order_invariance": ORDERED,
@@ -257,8 +257,8 @@ EXEMPT = {
         "check_sample_weight_equivalence_on_dense_data": FLAT,
     },
     "OneClassQuadraticDiscriminant": dict.fromkeys(WEIGHTS[:1], FLAT),
-    "HiddenSizeSearch": dict.fromkeys(WEIGHTS, FOLDS),
     "CompetitiveLearning": dict.fromkeys(WEIGHTS, DRAWN),
+    "HiddenSizeSearch": dict.fromkeys(WEIGHTS, FOLDS),
     "IsolationForest": dict.fromkeys(WEIGHTS, DRAWN),
     "MiniBatchKMeans": dict.fromkeys(WEIGHTS, DRAWN),
     "OutputPerturbationClassifier": dict.fromkeys(WEIGHTS, DRAWN),

@@ -163,6 +163,14 @@ def test_objective_has_the_right_derivatives(family, link, _):
         np.testing.assert_allclose(F.hessian(theta), bends, rtol=1e-4, atol=1e-5)
 
 
+def test_newton_steps_of_singular_information_have_the_least_norm():
+    """By rounding, the Cholesky factorisation of a singular matrix may be one of a regular matrix."""
+    near = 1.0 + np.finfo(float).eps
+    step = newton_step(np.array([[1.0, 1.0], [1.0, near]]), np.array([1.0, near]))
+    np.testing.assert_allclose(step, [-0.5, -0.5])
+    np.testing.assert_allclose(newton_step(np.diag([1e-20, 1e20]), np.array([1e-20, 1e20])), [-1.0, -1.0])
+
+
 @pytest.mark.parametrize("name", LINKS)
 def test_links_invert_and_differentiate(name):
     link, mean = LINKS[name], np.linspace(0.05, 0.95, 19)

@@ -73,8 +73,8 @@ def choose(which: str | None) -> list[tuple[str, Any]]:
     --------
     >>> [example.title for _, example in choose("Ex 2.2")]
     ['the perceptron in its dual form']
-    >>> sorted({chapter for chapter, _ in choose("pattern/5")})
-    ['pattern_ch05_2', 'pattern_ch05_3', 'pattern_ch05_5', 'pattern_ch05_6', 'pattern_ch05_7']
+    >>> sorted({chapter for chapter, _ in choose("watermelon/13")})
+    ['watermelon_ch13_1', 'watermelon_ch13_4']
     """
     from tercet.datasets.texts import chapters, examples
 

@@ -281,11 +281,9 @@ def _make_lazy(module: ModuleType, places: dict[str, tuple[str, str]]) -> None:
 @functools.cache
 def _scikit_learn_version() -> str:
     """The version that is installed."""
-    version_there = getattr(
-        sys.modules.get("sklearn"), "__version__", ""
-    )  # none while another thread imports it
-    if version_there:
-        return str(version_there)
+    known = getattr(sys.modules.get("sklearn"), "__version__", None)  # None while another thread imports it
+    if known is not None:
+        return str(known)
     from importlib.metadata import version  # loads more than all the rest
 
     return version("scikit-learn")

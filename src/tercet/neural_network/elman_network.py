@@ -77,6 +77,19 @@ class RecurrentNetwork(SequenceEstimator):
         "output_intercept_": Floats("outputs", finite=True),
     }
 
+    def _check_fitted(self, sizes: Any) -> None:
+        """The averages of the update rule, from which `partial_fit` goes on, have a number for each weight."""
+        state = dict(getattr(self, "optimizer_", {"t": 0}))
+        weights = sum(np.size(getattr(self, name)) for name in WEIGHTS)
+        steps = state.pop("t")
+        if not isinstance(steps, int | np.integer) or any(
+            np.shape(average) != (weights,) or np.asarray(average).dtype.kind != "f"
+            for average in state.values()
+        ):
+            raise ValueError(
+                f"{type(self).__name__}: optimizer_ must hold a whole number t and averages of {weights} numbers."
+            )
+
     def _train(self, X: Sequences, Y: np.ndarray, weight: np.ndarray | None) -> None:
         """Learn all weights, from small random ones."""
         if self.solver == "lbfgs" and self.algorithm == "truncated":

@@ -130,6 +130,9 @@ class MultilayerPerceptron(Estimator):
         "n_outputs_": Whole(low=1),
         "out_activation_": OneOf(("identity", "logistic", "tanh", "softmax", "exp")),
         "t_": Whole(),
+        "best_loss_": lambda model: None if model.early_stopping else Floats(""),
+        "best_validation_score_": lambda model: Floats("") if model.early_stopping else None,
+        "_no_improvement_count": Whole(),
     }
 
     def _check_fitted(self, sizes: Any) -> None:
@@ -423,7 +426,7 @@ class MultilayerPerceptron(Estimator):
         if shapes[0][0] != self.n_features_in_ or shapes[-1][1] != self.n_outputs_:
             raise ValueError(
                 f"{type(self).__name__}: coefs_ lead from {shapes[0][0]} inputs to {shapes[-1][1]} outputs; "
-                f"expected are {self.n_features_in_} and {self.n_outputs_}."
+                f"expected {self.n_features_in_} and {self.n_outputs_}."
             )
         sizes = [shapes[0][0], *(shape[1] for shape in shapes)]
         return Layout(sizes, self.activation, self.out_activation_, "squared_error", dtype)
@@ -715,6 +718,19 @@ class MLPClassifier(MultilayerPerceptron, Classifier):
         self.classes_ = classes
         self._is_multilabel = y.ndim == 2
         return index
+
+    def _check_fitted(self, sizes: Any) -> None:
+        super()._check_fitted(sizes)
+        if not isinstance(self._is_multilabel, bool):
+            raise ValueError(
+                f"{type(self).__name__}: whether rows have several labels must be True or False."
+            )
+        nodes, activation = self._code().words.shape[1], self._output()[0]
+        if (nodes, activation) != (self.n_outputs_, self.out_activation_):
+            raise ValueError(
+                f"{type(self).__name__}: {len(self.classes_)} classes need {nodes} {activation} outputs; it "
+                f"has {self.n_outputs_} {self.out_activation_} outputs."
+            )
 
     def _code(self) -> OutputCode:
         """How classes are coded at the outputs."""

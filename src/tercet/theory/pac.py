@@ -223,12 +223,10 @@ def pac_simulation(
 
     Examples
     --------
-    The threshold on a line that is halfway between the classes, with the target 0.3 and x uniform:
-
-    >>> def draw(rng, n):
+    >>> def draw(rng, n):  # x is uniform, the target is the threshold 0.3
     ...     x = rng.random(n)
     ...     return x, x > 0.3
-    >>> def learner(x, y):
+    >>> def learner(x, y):  # the threshold halfway between the classes
     ...     t = (max(x[~y], default=0.0) + min(x[y], default=1.0)) / 2
     ...     return lambda x: x > t, t
     >>> found = pac_simulation(learner, draw, [10, 40, 160], 0.05, risk=lambda h: abs(h[1] - 0.3))

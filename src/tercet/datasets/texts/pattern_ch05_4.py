@@ -58,11 +58,11 @@ def codes(n_classes: int) -> dict[str, Any]:
     centres = rng.normal(size=(n_classes, 3)) * 4
     y = np.repeat(np.arange(n_classes), 12)
     X = centres[y] + rng.normal(size=(y.size, 3)) * 0.3
-    found = {}
-    for output, name in (("binary", "nodes of a binary code"), ("one-of-c", "nodes of 1-of-C")):
-        net = MLPClassifier(12, "tanh", solver="lbfgs", output=output, random_state=0).fit(X, y)
-        found[name] = net.n_outputs_
-        found[f"accuracy, {output}"] = net.score(X, y)
+    found: dict[str, Any] = {}
+    net = MLPClassifier(12, "tanh", solver="lbfgs", output="binary", random_state=0).fit(X, y)
+    found["nodes of a binary code"], found["accuracy, binary"] = net.n_outputs_, net.score(X, y)
+    net = MLPClassifier(12, "tanh", solver="lbfgs", output="one-of-c", random_state=0).fit(X, y)
+    found["nodes of 1-of-C"], found["accuracy, one-of-c"] = net.n_outputs_, net.score(X, y)
     net = MLPClassifier(12, "tanh", solver="lbfgs", output="softmax", random_state=0).fit(X, y)
     found["outputs sum to one"] = bool(np.allclose(net.predict_proba(X).sum(axis=1), 1.0))
     several = OneVsRestClassifier(MLPClassifier(4, "tanh", solver="lbfgs", random_state=0)).fit(X, y)

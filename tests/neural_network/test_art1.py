@@ -37,7 +37,7 @@ def test_a_fit_is_the_definition_until_nothing_changes(rho, d, L):
     templates, labels = [], np.full(40, -1)
     while plain_pass(X, templates, labels, rho, L):
         pass
-    model = ART1(rho, L=L).fit(X)
+    model = ART1(rho, L=L, max_iter=100).fit(X)
     np.testing.assert_array_equal(model.templates_, templates)
     np.testing.assert_array_equal(model.labels_, labels)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
@@ -49,7 +49,7 @@ def test_fast_learning_stabilises(seed):
     rng = np.random.default_rng(seed)
     X = (rng.random((120, 12)) < rng.uniform(0.2, 0.8)).astype(int)
     rho = rng.uniform(0.1, 1.0)
-    model = ART1(rho).fit(X)
+    model = ART1(rho, max_iter=100).fit(X)
     assert model.n_iter_ < 100
     assert model.history_["changes"][-1] == 0
     before = model.templates_
@@ -61,7 +61,7 @@ def test_fast_learning_stabilises(seed):
 
 def test_a_higher_vigilance_gives_more_categories():
     X = (np.random.default_rng(0).random((100, 16)) < 0.5).astype(int)
-    counts = [len(ART1(rho).fit(X).templates_) for rho in (0.1, 0.5, 0.9, 1.0)]
+    counts = [len(ART1(rho, max_iter=100).fit(X).templates_) for rho in (0.1, 0.5, 0.9, 1.0)]
     assert counts == sorted(counts)
     assert counts[0] < counts[-1] == len(np.unique(X, axis=0))
 
@@ -70,9 +70,19 @@ def test_pieces_of_a_stream_are_one_pass():
     X = (np.random.default_rng(0).random((90, 9)) < 0.5).astype(int)
     model = ART1(0.6)
     labels = [model.partial_fit(X[k : k + 30]).labels_ for k in (0, 30, 60)]
-    once = ART1(0.6, max_iter=1).fit(X)
+    once = ART1(0.6).fit(X)
     np.testing.assert_array_equal(np.concatenate(labels), once.labels_)
     np.testing.assert_array_equal(model.templates_, once.templates_)
+
+
+@pytest.mark.parametrize(
+    ("rho", "labels"), [(0.3, [0, 0, 1, 1, 0]), (0.5, [0, 0, 1, 1, 2]), (0.7, [0, 0, 1, 2, 3])]
+)
+def test_by_default_rows_are_seen_once(rho, labels):
+    X = [[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 0]]
+    model = ART1(rho).fit(X)
+    assert model.labels_.tolist() == labels
+    assert model.n_iter_ == 1
 
 
 def test_rows_that_fit_nowhere():

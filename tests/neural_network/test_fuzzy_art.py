@@ -37,10 +37,18 @@ def test_passes_are_the_definition(rho, beta, complement):
     np.testing.assert_array_equal(model.labels_, labels)
 
 
+def test_by_default_a_fit_is_one_partial_fit():
+    X = np.random.default_rng(2).random((80, 3))
+    model, stream = FuzzyART(0.8).fit(X), FuzzyART(0.8).partial_fit(X)
+    assert model.n_iter_ == 1
+    np.testing.assert_array_equal(model.weights_, stream.weights_)
+    np.testing.assert_array_equal(model.labels_, stream.labels_)
+
+
 @pytest.mark.parametrize("rho", [0.3, 0.7, 0.95])
 def test_boxes_hold_their_rows_and_keep_their_size(rho):
     X = np.random.default_rng(1).random((300, 4))
-    model = FuzzyART(rho).fit(X)
+    model = FuzzyART(rho, max_iter=100).fit(X)
     assert model.n_iter_ < 100
     low, high = model.boxes()
     assert ((high - low).sum(axis=1) <= 4 * (1 - rho) + 1e-9).all()
@@ -51,7 +59,7 @@ def test_boxes_hold_their_rows_and_keep_their_size(rho):
 
 def test_a_higher_vigilance_gives_more_categories():
     X = np.random.default_rng(0).random((100, 3))
-    counts = [len(FuzzyART(rho).fit(X).weights_) for rho in (0.2, 0.6, 0.9, 1.0)]
+    counts = [len(FuzzyART(rho, max_iter=100).fit(X).weights_) for rho in (0.2, 0.6, 0.9, 1.0)]
     assert counts == sorted(counts)
     assert counts[-1] == 100
 
@@ -59,8 +67,8 @@ def test_a_higher_vigilance_gives_more_categories():
 def test_binary_rows_give_the_templates_of_art1():
     """Without complement coding and with α = L - 1, fuzzy ART of binary rows is ART1."""
     X = (np.random.default_rng(0).random((80, 10)) < 0.6).astype(int)
-    fuzzy = FuzzyART(0.55, alpha=1.0, complement=False).fit(X)
-    crisp = ART1(0.55, L=2.0).fit(X)
+    fuzzy = FuzzyART(0.55, alpha=1.0, complement=False, max_iter=100).fit(X)
+    crisp = ART1(0.55, L=2.0, max_iter=100).fit(X)
     np.testing.assert_array_equal(fuzzy.weights_, crisp.templates_)
     np.testing.assert_array_equal(fuzzy.labels_, crisp.labels_)
 
@@ -97,7 +105,7 @@ def test_errors_name_what_is_wrong():
 def test_pictures():
     X = np.random.default_rng(0).random((40, 2))
     recorder = Recorder()
-    model = FuzzyART(0.7).set_callbacks(recorder).fit(X)
+    model = FuzzyART(0.7, max_iter=100).set_callbacks(recorder).fit(X)
     ax = plot_category_boxes(model, X)
     assert len(ax.patches) == len(model.weights_)
     film = replay(recorder, X)

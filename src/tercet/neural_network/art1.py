@@ -35,8 +35,10 @@ class ART1(Clusterer):
     |T_j ∧ x| / |x| >= ρ is in resonance: the row joins it, and T_j becomes T_j ∧ x. If none passes, x becomes the
     template of a new category. A vigilance near 1 gives many fine categories, a low one few coarse ones.
 
-    Since templates only lose ones, the passes reach a state that no row changes any more. A row without ones
-    passes only the test of an empty template.
+    By default each row is seen once, as in a stream. A template may then lose ones after a row has joined it, so
+    that `predict` can give the row another category, or -1. With more passes (`max_iter`), templates reach a state
+    that no row changes any more, since they only lose ones. A row without ones passes only the test of an empty
+    template.
 
     Parameters
     ----------
@@ -47,9 +49,8 @@ class ART1(Clusterer):
         has; large values prefer templates with many ones in common.
     max_categories : int, optional
         The most categories. When there are so many, rows that fit none get the label -1.
-    max_iter : int, default=100
-        The most passes. The fit ends earlier, when a pass has changed nothing. With 1, rows are seen once, as in a
-        stream.
+    max_iter : int, default=1
+        The most passes. The fit ends earlier, when a pass has changed nothing.
     binarize : float, optional
         Values above count as 1, others as 0. By default X must hold zeros and ones.
 
@@ -80,7 +81,7 @@ class ART1(Clusterer):
         *,
         L: AboveOne = 2.0,
         max_categories: Count | None = None,
-        max_iter: Count = 100,
+        max_iter: Count = 1,
         binarize: Real | None = None,
     ) -> None:
         self.vigilance = vigilance

@@ -52,9 +52,10 @@ class FuzzyART(Clusterer):
         are set to its ends. By default X must hold values from 0 to 1.
     max_categories : int, optional
         The most categories. When there are so many, rows that fit none get the label -1.
-    max_iter : int, default=100
-        The most passes. The fit ends earlier, when no row has changed its category in a pass and no category has
-        changed by more than `tol`. With 1, rows are seen once, as in a stream.
+    max_iter : int, default=1
+        The most passes. By default each row is seen once, as in a stream; `predict` may then give another category
+        than `labels_`. The fit ends earlier, when no row has changed its category in a pass and no category has
+        changed by more than `tol`.
     tol : float, default=1e-6
         The largest change of an entry of `weights_` in a pass that counts as none.
 
@@ -89,7 +90,7 @@ class FuzzyART(Clusterer):
         complement: bool = True,
         scale: Literal["minmax"] | None = None,
         max_categories: Count | None = None,
-        max_iter: Count = 100,
+        max_iter: Count = 1,
         tol: NonNegative = 1e-6,
     ) -> None:
         self.vigilance = vigilance

@@ -15,7 +15,7 @@ LINE = [[0.2, 0.6], [0.5, 0.5], [0.9, 0.1]]
 def resonance(X: Any, vigilances: list[float]) -> dict[str, Any]:
     from tercet.neural_network import ART1
 
-    models = {rho: ART1(rho, L=2, max_iter=1).fit(X) for rho in vigilances}
+    models = {rho: ART1(rho, L=2).fit(X) for rho in vigilances}
     labels = {f"labels, ρ = {rho:g}": model.labels_.tolist() for rho, model in models.items()}
     return {**labels, "templates": models[vigilances[-1]].templates_.tolist()}
 

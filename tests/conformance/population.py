@@ -21,6 +21,7 @@ NARROW = {
     "BaggingClassifier": {"n_estimators": 2},
     "BaggingRegressor": {"n_estimators": 2},
     "BalanceCascadeClassifier": {"n_estimators": 3, "estimator": AdaBoostClassifier(n_estimators=3)},
+    "BoltzmannMachine": {"binarize": 0.5},  # by default it takes zeros and ones alone
     "CascadeCorrelation": {"max_units": 3, "n_candidates": 3},
     "CascadeCorrelationClassifier": {"max_units": 3, "n_candidates": 3},
     "EasyEnsembleClassifier": {"n_estimators": 3, "estimator": AdaBoostClassifier(n_estimators=3)},
@@ -44,6 +45,7 @@ NARROW = {
         "cv": 2,
     },
     "HistGradientBoostingRegressor": {"max_iter": 5},
+    "Hopfield": {"binarize": 0.0},  # by default it takes -1 and 1 alone
     "IsolationForest": {"n_estimators": 3},
     "KNeighborsClassifierCV": {"cv": 3},
     "KNeighborsRegressorCV": {"cv": 3},

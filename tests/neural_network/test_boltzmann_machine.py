@@ -170,7 +170,7 @@ def test_number_of_states_is_reported_first(capsys):
 
 def test_input_that_is_not_binary():
     with pytest.raises(ValueError, match=r"values 0 and 1 only; X\[1, 0\] is 0.5"):
-        BoltzmannMachine(binarize=None).fit([[0, 1], [0.5, 1]])
+        BoltzmannMachine().fit([[0, 1], [0.5, 1]])
     model = random_machine(3)
     with pytest.raises(ValueError, match="S has 2 columns; expected 3"):
         model.energy([[0, 1]])

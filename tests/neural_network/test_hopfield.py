@@ -31,7 +31,8 @@ def test_recall_of_noisy_patterns(algorithm, order):
 @pytest.mark.parametrize("states", ["bipolar", "binary"])
 def test_asynchronous_updates_never_raise_the_energy(algorithm, states):
     starts = patterns(40, 60, seed=2)
-    model = Hopfield(algorithm, states=states, order="random", random_state=3).fit(patterns(20, 60))
+    model = Hopfield(algorithm, states=states, binarize=0.0, order="random", random_state=3)
+    model.fit(patterns(20, 60))
     recall = model.recall(starts)
     assert (np.diff(recall.energies, axis=0) <= 1e-12).all()
     assert recall.settled.all()
@@ -59,7 +60,7 @@ def test_energy_is_that_of_the_formula():
 
 def test_states_of_0_and_1_move_as_those_of_minus_1_and_1():
     X = patterns(9, 50)
-    signs, bits = Hopfield().fit(X), Hopfield(states="binary").fit(X)
+    signs, bits = Hopfield().fit(X), Hopfield(states="binary", binarize=0.0).fit(X)
     starts = noisy(X, 0.25)
     assert np.array_equal(2 * bits.transform(starts) - 1, signs.transform(starts))
     shift = 0.5 * signs.weights_.sum()
@@ -159,9 +160,13 @@ def test_bit_error_is_that_of_random_patterns():
 
 def test_other_values_are_refused_without_a_threshold():
     with pytest.raises(ValueError, match=r"values -1 and 1 only; X\[0, 1\] is 0"):
-        Hopfield(binarize=None).fit([[1, 0, -1]])
+        Hopfield().fit([[1, 0, -1]])
     with pytest.raises(ValueError, match="values 0 and 1 only"):
-        Hopfield(binarize=None, states="binary").fit([[1, 0, -1]])
+        Hopfield(states="binary").fit([[1, 0, -1]])
+    with pytest.raises(ValueError, match="Set binarize to a threshold"):
+        Hopfield().fit([[1, -1, 1]]).transform([[0.3, 1, -1]])
+    rows = Hopfield(binarize=0.0).fit([[2.0, -0.5, 0.1]])
+    assert rows.patterns_.tolist() == [[1, -1, 1]]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ from tercet.plot import plot_energy, plot_filters, plot_model, plot_recall
 PATTERNS = np.where(np.random.default_rng(0).random((2, 16)) < 0.5, -1, 1)
 
 
-@pytest.mark.parametrize("options", [{}, {"states": "binary"}, {"states": "binary", "binarize": None}])
+@pytest.mark.parametrize(
+    "options", [{}, {"binarize": 0.0}, {"states": "binary"}, {"states": "binary", "binarize": 0.5}]
+)
 def test_energies_of_a_recall_never_rise(options):
-    rows = PATTERNS if options.get("binarize", 0) is not None else (PATTERNS + 1) // 2
+    rows = PATTERNS if options.get("states") != "binary" else (PATTERNS + 1) // 2
     ax = plot_energy(Hopfield(**options).fit(rows))
     assert all((np.diff(line.get_ydata()) <= 1e-12).all() for line in ax.lines)
     assert ax.get_xlabel() == "sweep"
@@ -40,7 +42,7 @@ def test_filters_are_tiles_of_an_image_or_a_heat_map():
 
 def test_each_has_its_picture():
     X = np.random.default_rng(0).integers(0, 2, (20, 4))
-    assert plot_model(Hopfield().fit(X)).get_ylabel() == "energy"
+    assert plot_model(Hopfield(states="binary").fit(X)).get_ylabel() == "energy"
     network = plot_model(DeepBeliefNetwork((3, 2), n_iter=1).fit(X))
     assert network.get_title("left") == "weights of 3 hidden units"
     machine = plot_model(BoltzmannMachine.from_weights(np.zeros((3, 3)), n_hidden=1), ["u", "v"])

@@ -76,8 +76,8 @@ class BoltzmannMachine(Estimator):
     weight_decay : float, default=0.0
         Strength of the penalty weight_decay / 2 · Σ_{i<j} w_ij². Without one, weights grow as long as the fit goes
         on where units of the data determine each other.
-    binarize : float or None, default=0.5
-        Values above count as 1, others as 0; None refuses all values but 0 and 1.
+    binarize : float, optional
+        Values above count as 1, others as 0. By default X must hold zeros and ones.
     n_chains : int, default=100
         Gibbs chains of the free machine.
     n_gibbs_steps : int, default=5
@@ -131,7 +131,7 @@ class BoltzmannMachine(Estimator):
         max_iter: Count = 1000,
         tol: NonNegative = 1e-4,
         weight_decay: NonNegative = 0.0,
-        binarize: Real | None = 0.5,
+        binarize: Real | None = None,
         n_chains: Count = 100,
         n_gibbs_steps: Count = 5,
         verbose: int | bool = 0,

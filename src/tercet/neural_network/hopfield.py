@@ -92,8 +92,8 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
     states : {"bipolar", "binary"}, default="bipolar"
         Whether states are -1 and 1, or 0 and 1. With 0 and 1, the thresholds t_i = 1/2 Σ_j w_ij make the updates
         those of states -1 and 1.
-    binarize : float or None, default=0.0
-        Values above are the state 1, others the lower state; None refuses all values but these two.
+    binarize : float, optional
+        Values above count as the state 1, others as the lower state. By default X must hold the two states alone.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the random order.
     n_jobs : int, optional
@@ -138,7 +138,7 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
         order: Literal["cyclic", "random"] | ArrayLike = "cyclic",
         max_sweeps: Count = 100,
         states: Literal["bipolar", "binary"] = "bipolar",
-        binarize: Real | None = 0.0,
+        binarize: Real | None = None,
         random_state: Seed = None,
         n_jobs: Jobs = None,
     ) -> None:

@@ -15,8 +15,8 @@ def two_values(X: np.ndarray, threshold: float | None, who: str, low: float = 0.
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()
         raise ValueError(
-            f"{who}: with binarize=None, X must have the values {low:g} and 1 only; X[{row}, {column}] is "
-            f"{X[row, column]:g}. Give a threshold as binarize."
+            f"{who}: X must have the values {low:g} and 1 only; X[{row}, {column}] is {X[row, column]:g}. Set "
+            "binarize to a threshold."
         )
     return X.astype(np.float64)
 

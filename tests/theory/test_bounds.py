@@ -14,13 +14,22 @@ from tercet.theory import (
     growth_epsilon,
     hoeffding_bound,
     log_sauer_bound,
+    mcdiarmid_bound,
+    mcdiarmid_sample_size,
+    rademacher_bound,
+    rademacher_delta,
+    rademacher_sample_size,
     realizable_bound,
     realizable_confidence,
     realizable_sample_size,
     sauer_bound,
+    stability_bound,
+    stability_delta,
+    stability_sample_size,
     support_vector_bound,
     vc_bound,
     vc_confidence,
+    vc_eta,
     vc_sample_size,
 )
 
@@ -184,3 +193,44 @@ def test_support_vector_fraction_is_above_the_leave_one_out_error():
 def test_refusals(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+@pytest.mark.parametrize("form", ["vapnik", "growth", "rademacher"])
+@pytest.mark.parametrize("eta", [0.001, 0.05, 0.5])
+def test_vc_eta_inverts_the_confidence_term(form, eta):
+    assert vc_eta(4, 5000, vc_confidence(4, 5000, eta, form=form), form=form) == pytest.approx(eta, rel=1e-9)
+    assert vc_eta(4, 5000, 1e-3, form=form) == 1.0  # says nothing
+    with pytest.raises(ValueError, match="beyond it there is no bound"):
+        vc_eta(40, 10, 0.1, form=form)
+
+
+@pytest.mark.parametrize("kind", ["empirical", "leave-one-out"])
+def test_inverses_of_the_stability_bound(kind):
+    gap = stability_bound(0.001, 400, 0.05, largest_loss=2.0, kind=kind)
+    assert stability_delta(0.001, 400, gap, largest_loss=2.0, kind=kind) == pytest.approx(0.05, rel=1e-9)
+    assert stability_delta(0.1, 400, 0.05, kind=kind) == 1.0  # beta alone is a larger gap
+    m = stability_sample_size(0.2, 0.05, 1.5, kind=kind)
+    gaps = [stability_bound(1.5 / n, n, 0.05, kind=kind) for n in (m, m - 1)]
+    assert gaps[0] <= 0.2 < gaps[1]
+
+
+@pytest.mark.parametrize("empirical", [False, True])
+@pytest.mark.parametrize("values", ["real", "binary"])
+def test_inverses_of_the_rademacher_bound(empirical, values):
+    options = {"empirical": empirical, "values": values}
+    gap = rademacher_bound(0.05, 300, 0.02, **options)
+    assert rademacher_delta(0.05, 300, gap, **options) == pytest.approx(0.02, rel=1e-9)
+    m = rademacher_sample_size(0.05, 0.2, 0.02, **options)
+    gaps = [rademacher_bound(0.05, n, 0.02, **options) for n in (m, m - 1)]
+    assert gaps[0] <= 0.2 < gaps[1]
+    falling = rademacher_sample_size(lambda n: 1 / math.sqrt(n), 0.2, 0.02, **options)
+    assert rademacher_bound(1 / math.sqrt(falling), falling, 0.02, **options) <= 0.2
+    with pytest.raises(ValueError, match="as a function of the number of rows"):
+        rademacher_sample_size(0.3, 0.2, 0.02, **options)
+
+
+def test_mcdiarmid_sample_size_inverts_the_bound():
+    for two_sided in (False, True):
+        m = mcdiarmid_sample_size(0.07, 0.01, 3.0, two_sided=two_sided)
+        bounds = [mcdiarmid_bound(0.07, np.full(n, 3.0 / n), two_sided=two_sided) for n in (m, m - 1)]
+        assert bounds[0] <= 0.01 < bounds[1]

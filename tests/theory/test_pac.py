@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tercet.linear_model import LogisticRegression
 from tercet.theory import (
     agnostic_sample_size,
     disagreement,
@@ -117,3 +118,20 @@ def test_a_size_that_is_not_enough():
 def test_refusals(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def test_a_sample_of_one_class_is_learned_as_that_class():
+    def signs(rng, n):
+        X = rng.normal(size=(n, 1))
+        return X, np.where(X[:, 0] > 0, "up", "down")
+
+    found = pac_simulation(LogisticRegression(), signs, [1, 200], 0.1, n_trials=20, n_test=2000)
+    assert np.all(abs(found.risks[0] - 0.5) < 0.06)  # a constant is wrong on half of the rows
+    assert found.frequency[1] == 1.0
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(ValueError, match="X must be given"):
+        disagreement(lambda x: x > 1, lambda x: x > 2)
+    with pytest.raises(ValueError, match="at least one hypothesis"):
+        version_space([], [1.0], [True])

@@ -99,3 +99,11 @@ def test_the_bound_holds_for_the_mean():
 def test_refusals(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def test_without_a_loss_a_regressor_is_judged_by_the_squared_error():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(15, 2)), rng.normal(size=15)
+    found, asked = stability(Ridge(), X, y), stability(Ridge(), X, y, lambda t, f: (t - f) ** 2)
+    assert found.beta == asked.beta > 0
+    np.testing.assert_array_equal(found.changes, asked.changes)

@@ -19,6 +19,7 @@ from tercet.theory.concentration import (
     jensen_gap,
     mcdiarmid_bound,
     mcdiarmid_epsilon,
+    mcdiarmid_sample_size,
 )
 from tercet.theory.finite_class_bound import (
     agnostic_sample_size,
@@ -47,6 +48,8 @@ from tercet.theory.rademacher import (
     massart_bound,
     rademacher_bound,
     rademacher_complexity,
+    rademacher_delta,
+    rademacher_sample_size,
 )
 from tercet.theory.risk import (
     RiskMinimum,
@@ -69,6 +72,8 @@ from tercet.theory.stability import (
     Stability,
     stability,
     stability_bound,
+    stability_delta,
+    stability_sample_size,
 )
 from tercet.theory.support_vector_bound import (
     support_vector_bound,
@@ -80,6 +85,7 @@ from tercet.theory.vc_bound import (
     sauer_bound,
     vc_bound,
     vc_confidence,
+    vc_eta,
     vc_sample_size,
 )
 from tercet.theory.vector_calculus import (
@@ -133,6 +139,7 @@ __all__ = [
     "massart_bound",
     "mcdiarmid_bound",
     "mcdiarmid_epsilon",
+    "mcdiarmid_sample_size",
     "metric_violations",
     "norm_violations",
     "pac_simulation",
@@ -140,6 +147,8 @@ __all__ = [
     "posterior_error",
     "rademacher_bound",
     "rademacher_complexity",
+    "rademacher_delta",
+    "rademacher_sample_size",
     "realizable_bound",
     "realizable_by",
     "realizable_confidence",
@@ -148,12 +157,15 @@ __all__ = [
     "shatters",
     "stability",
     "stability_bound",
+    "stability_delta",
+    "stability_sample_size",
     "structural_risk",
     "structural_risk_minimization",
     "support_vector_bound",
     "vc_bound",
     "vc_confidence",
     "vc_dimension",
+    "vc_eta",
     "vc_sample_size",
     "version_space",
 ]

@@ -165,6 +165,32 @@ def mcdiarmid_epsilon(delta: float, differences: Any, *, two_sided: bool = False
     return math.sqrt(_sum_of_squares(differences) * math.log((1 + two_sided) / delta) / 2)
 
 
+def mcdiarmid_sample_size(
+    epsilon: float, delta: float, difference: float = 1.0, *, two_sided: bool = False
+) -> int:
+    """Number of variables m that keeps f within `epsilon` of its expectation with probability at least 1 - `delta`.
+
+    Each variable may change f by at most c / m, as in a mean of variables whose range is c.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The largest deviation, and the probability with which it may be exceeded.
+    difference : float, default=1.0
+        c, m times the most that one variable changes f.
+    two_sided : bool, default=False
+        Whether deviations in both directions count.
+
+    Examples
+    --------
+    >>> mcdiarmid_sample_size(0.1, 0.05), mcdiarmid_sample_size(0.1, 0.05, difference=2.0)
+    (150, 600)
+    """
+    epsilon, delta = checked_positive("epsilon", epsilon), checked_probability("delta", delta)
+    square = checked_positive("difference", difference) ** 2
+    return max(math.ceil(square * math.log((1 + two_sided) / delta) / (2 * epsilon**2)), 1)
+
+
 def _sum_of_squares(differences: Any) -> float:
     c = np.asarray(differences, dtype=float)
     if c.ndim != 1 or not c.size or not np.isfinite(c).all() or (c < 0).any():

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import beta
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from tercet.core.catalog import method
 from tercet.core.parallel import each
@@ -64,6 +64,8 @@ def disagreement(first: Any, second: Any, X: Any = None, *, weights: Any = None)
 
 
 def _labels(hypothesis: Any, X: Any) -> np.ndarray:
+    if X is None and (callable(hypothesis) or hasattr(hypothesis, "predict")):
+        raise ValueError("X must be given unless both hypotheses are arrays of labels.")
     if hasattr(hypothesis, "predict"):
         return np.asarray(hypothesis.predict(X))
     return np.asarray(hypothesis(X) if callable(hypothesis) else hypothesis)
@@ -124,6 +126,8 @@ def version_space(hypotheses: Sequence[Hypothesis], X: Any, y: Any) -> VersionSp
     >>> left.indices, left.eliminated
     (array([1, 2, 3]), array([ 1, -1, -1, -1,  2,  2]))
     """
+    if not len(hypotheses):
+        raise ValueError("hypotheses must hold at least one hypothesis.")
     y = np.asarray(y)
     wrong = np.array([_labels(h, X) != y for h in hypotheses]).reshape(len(hypotheses), -1)
     if wrong.shape[1] != len(y):
@@ -131,6 +135,23 @@ def version_space(hypotheses: Sequence[Hypothesis], X: Any, y: Any) -> VersionSp
     eliminated = np.where(wrong.any(axis=1), wrong.argmax(axis=1), -1)
     indices = np.flatnonzero(eliminated < 0)
     return VersionSpace(indices, [hypotheses[int(i)] for i in indices], eliminated)
+
+
+@dataclass(frozen=True)
+class OneClass:
+    """The hypothesis that gives every row the same label."""
+
+    label: Any
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label, for each row."""
+        return np.full(X.shape[0] if hasattr(X, "shape") else len(X), self.label)
+
+
+def _fit(learner: Any, X: Any, y: Any) -> Any:
+    """The fitted estimator; many classifiers refuse a sample of one class."""
+    classes = np.unique(y) if hasattr(learner, "__sklearn_tags__") and is_classifier(learner) else ()
+    return OneClass(classes[0]) if len(classes) == 1 else clone(learner).fit(X, y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +214,8 @@ def pac_simulation(
     Parameters
     ----------
     learner : estimator, or callable
-        An estimator is cloned and fitted; learner(X, y) returns a hypothesis, a function of rows.
+        An estimator is cloned and fitted; learner(X, y) returns a hypothesis, a function of rows. Where a sample
+        has only one class, the hypothesis of a classifier is that class.
     draw : callable
         draw(generator, n) gives n independent rows X and their labels y.
     n_samples : int or sequence of int
@@ -246,7 +268,7 @@ def pac_simulation(
         size, trial = divmod(k, trials)
         rng = np.random.default_rng(seeds[k])
         X, y = draw(rng, int(sizes[size]))
-        hypothesis = clone(learner).fit(X, y) if hasattr(learner, "fit") else learner(X, y)
+        hypothesis = _fit(learner, X, y) if hasattr(learner, "fit") else learner(X, y)
         if risk is not None:
             risks[size, trial] = risk(hypothesis)
         else:

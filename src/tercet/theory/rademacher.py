@@ -23,6 +23,7 @@ from tercet.theory.checks import (
     checked_positive,
     checked_probability,
     checked_risk,
+    least_count,
     log_of_count,
 )
 
@@ -238,10 +239,83 @@ def rademacher_bound(
     [0.2223873415, 0.5074304547]
     """
     m, delta = checked_count("n_samples", n_samples), checked_probability("delta", delta)
-    if not 0 <= complexity < math.inf:
-        raise ValueError(f"complexity must be a finite number of at least 0; got {complexity!r}.")
-    factor = 2 if checked_choice("values", values, ("real", "binary")) == "real" else 1
+    complexity, factor = _checked_complexity(complexity), _checked_factor(values)
     deviation = (
         3 * math.sqrt(math.log(2 / delta) / (2 * m)) if empirical else math.sqrt(-math.log(delta) / (2 * m))
     )
     return checked_risk("empirical_risk", empirical_risk) + factor * complexity + deviation
+
+
+def rademacher_delta(
+    complexity: float,
+    n_samples: float,
+    epsilon: float,
+    *,
+    empirical: bool = False,
+    values: Literal["real", "binary"] = "binary",
+) -> float:
+    """Probability with which a gap of `epsilon` may be exceeded: `rademacher_bound` solved for delta.
+
+    At most 1, which says nothing.
+
+    Examples
+    --------
+    >>> round(rademacher_delta(0.1, 100, 0.2223873415), 6)
+    0.05
+    """
+    m, epsilon = checked_count("n_samples", n_samples), checked_positive("epsilon", epsilon)
+    rest = max(epsilon - _checked_factor(values) * _checked_complexity(complexity), 0.0)
+    return min(2 * math.exp(-2 * m * (rest / 3) ** 2), 1.0) if empirical else math.exp(-2 * m * rest**2)
+
+
+def rademacher_sample_size(
+    complexity: float | Callable[[int], float],
+    epsilon: float,
+    delta: float,
+    *,
+    empirical: bool = False,
+    values: Literal["real", "binary"] = "binary",
+) -> int:
+    """Rows that bring the gap of `rademacher_bound` down to `epsilon`.
+
+    Parameters
+    ----------
+    complexity : float or callable
+        R; or R(m), the complexity on m rows, which must not rise with m.
+    epsilon, delta : float
+        The gap that is asked for, and the probability with which it may be exceeded.
+    empirical, values
+        As in `rademacher_bound`.
+
+    Examples
+    --------
+    A class of VC dimension 3:
+
+    >>> from tercet.theory import growth_rademacher_bound, sauer_bound
+    >>> rademacher_sample_size(lambda m: growth_rademacher_bound(sauer_bound(m, 3), m), 0.1, 0.05)
+    6807
+    """
+    epsilon = checked_positive("epsilon", epsilon)
+    fixed = None if callable(complexity) else _checked_complexity(complexity)
+    if fixed is not None and _checked_factor(values) * fixed >= epsilon:
+        raise ValueError(
+            f"complexity={fixed:g} alone is a gap of {_checked_factor(values) * fixed:g}: no number of rows brings "
+            f"it down to epsilon={epsilon:g}. Give the complexity as a function of the number of rows."
+        )
+
+    def holds(m: int) -> bool:
+        R = complexity(m) if callable(complexity) else complexity
+        return rademacher_bound(R, m, delta, empirical=empirical, values=values) <= epsilon
+
+    return least_count(holds)
+
+
+def _checked_complexity(complexity: float) -> float:
+    if not 0 <= complexity < math.inf:
+        raise ValueError(f"complexity must be a finite number of at least 0; got {complexity!r}.")
+    return float(complexity)
+
+
+def _checked_factor(values: str) -> int:
+    """How often the complexity counts."""
+    return 2 if checked_choice("values", values, ("real", "binary")) == "real" else 1

@@ -16,12 +16,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.utils import _safe_indexing
 
 from tercet.core.catalog import method
 from tercet.core.parallel import each
-from tercet.theory.checks import checked_choice, checked_count, checked_positive, checked_probability
+from tercet.theory.checks import (
+    checked_choice,
+    checked_count,
+    checked_positive,
+    checked_probability,
+    least_count,
+)
 
 Loss = Callable[[Any, Any], Any]
 
@@ -62,6 +68,10 @@ def _zero_one(y: Any, predictions: Any) -> np.ndarray:
     return (np.asarray(y) != np.asarray(predictions)).astype(float)
 
 
+def _squared_error(y: Any, predictions: Any) -> np.ndarray:
+    return (np.asarray(y) - np.asarray(predictions)) ** 2
+
+
 @method(
     zh="稳定性",
     task="theory",
@@ -90,7 +100,7 @@ def stability(
         Cloned for each fit; it should have a fixed `random_state`.
     X, y : rows and their targets.
     loss : callable, default=None
-        loss(y, predictions), elementwise; 0-1 loss when None.
+        loss(y, predictions), elementwise. None is the 0-1 loss, or the squared error for a regressor.
     X_test, y_test : rows and their targets, default=None
         Further points at which losses are compared; the more, the nearer `beta` comes to a supremum.
     max_rows : int, default=None
@@ -123,9 +133,13 @@ def stability(
         size = min(int(checked_count("max_rows", max_rows)), m)
         rows = np.sort(np.random.default_rng(random_state).choice(m, size, replace=False))
 
+    if loss is None:
+        regresses = hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
+        loss = _squared_error if regresses else _zero_one
+
     def losses(model: Any) -> np.ndarray:
         parts = [(X, y)] if X_test is None else [(X, y), (X_test, np.asarray(y_test))]
-        values = [np.asarray((loss or _zero_one)(t, model.predict(part)), dtype=float) for part, t in parts]
+        values = [np.asarray(loss(t, model.predict(part)), dtype=float) for part, t in parts]
         for (_, t), value in zip(parts, values):
             if value.shape != t.shape:
                 raise ValueError(
@@ -192,11 +206,74 @@ def stability_bound(
     >>> [round(stability_bound(0.01, 100, 0.05, kind=kind), 10) for kind in ("empirical", "leave-one-out")]
     [0.6319367077, 0.6219367077]
     """
-    if not 0 <= beta < math.inf:
-        raise ValueError(f"beta must be a finite number of at least 0; got {beta!r}.")
-    m, delta = checked_count("n_samples", n_samples), checked_probability("delta", delta)
-    M = checked_positive("largest_loss", largest_loss)
+    beta, m, M = _checked_stability(beta, n_samples, largest_loss)
+    delta = checked_probability("delta", delta)
     if not 0 <= observed_loss <= M:
         raise ValueError(f"observed_loss must be in [0, largest_loss={M:g}]; got {observed_loss!r}.")
-    times = 2 if checked_choice("kind", kind, ("empirical", "leave-one-out")) == "empirical" else 1
-    return float(observed_loss) + times * beta + (4 * m * beta + M) * math.sqrt(-math.log(delta) / (2 * m))
+    deviation = (4 * m * beta + M) * math.sqrt(-math.log(delta) / (2 * m))
+    return float(observed_loss) + _times(kind) * beta + deviation
+
+
+def stability_delta(
+    beta: float,
+    n_samples: float,
+    epsilon: float,
+    *,
+    largest_loss: float = 1.0,
+    kind: Literal["empirical", "leave-one-out"] = "empirical",
+) -> float:
+    """Probability with which a gap of `epsilon` may be exceeded: `stability_bound` solved for delta.
+
+    At most 1, which says nothing.
+
+    Examples
+    --------
+    >>> round(stability_delta(0.01, 100, 0.6319367077), 6)
+    0.05
+    """
+    beta, m, M = _checked_stability(beta, n_samples, largest_loss)
+    rest = max(checked_positive("epsilon", epsilon) - _times(kind) * beta, 0.0)
+    return math.exp(-2 * m * (rest / (4 * m * beta + M)) ** 2)
+
+
+def stability_sample_size(
+    epsilon: float,
+    delta: float,
+    constant: float = 1.0,
+    *,
+    largest_loss: float = 1.0,
+    kind: Literal["empirical", "leave-one-out"] = "empirical",
+) -> int:
+    """Rows that bring the gap of `stability_bound` down to `epsilon`, for a learner with beta = c / m.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The gap that is asked for, and the probability with which it may be exceeded.
+    constant : float, default=1.0
+        c; (9.40) has c = 1.
+    largest_loss, kind
+        As in `stability_bound`.
+
+    Examples
+    --------
+    >>> m = stability_sample_size(0.1, 0.05)
+    >>> m, round(stability_bound(1 / m, m, 0.05), 4)
+    (3785, 0.1)
+    """
+    epsilon, c = checked_positive("epsilon", epsilon), checked_positive("constant", constant)
+    return least_count(
+        lambda m: stability_bound(c / m, m, delta, largest_loss=largest_loss, kind=kind) <= epsilon
+    )
+
+
+def _checked_stability(beta: float, n_samples: float, largest_loss: float) -> tuple[float, float, float]:
+    if not 0 <= beta < math.inf:
+        raise ValueError(f"beta must be a finite number of at least 0; got {beta!r}.")
+    m = checked_count("n_samples", n_samples)
+    return float(beta), m, checked_positive("largest_loss", largest_loss)
+
+
+def _times(kind: str) -> int:
+    """How often beta counts beside the deviation."""
+    return 2 if checked_choice("kind", kind, ("empirical", "leave-one-out")) == "empirical" else 1

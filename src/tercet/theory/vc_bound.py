@@ -42,23 +42,49 @@ def vc_confidence(vc_dimension: float, n_samples: float, eta: float, *, form: Fo
     >>> round(vc_confidence(3, 1000, 0.05, form="rademacher"), 10)
     0.2408281224
     """
+    h, n = _checked_sizes(vc_dimension, n_samples, form)
+    log_eta = math.log(checked_probability("eta", eta))
+    if form == "rademacher":
+        return math.sqrt(2 * h * (math.log(n / h) + 1) / n) + math.sqrt(-log_eta / (2 * n))
+    factor = 8 if form == "growth" else 1
+    return math.sqrt(factor * (h * (math.log(2 * n / h) + 1) + math.log(4) - log_eta) / n)
+
+
+def vc_eta(vc_dimension: float, n_samples: float, epsilon: float, *, form: Form = "vapnik") -> float:
+    """Probability with which a confidence term of `epsilon` may fail: `vc_confidence` solved for eta.
+
+    At most 1, which says nothing.
+
+    Examples
+    --------
+    >>> [round(vc_eta(3, 1000, eps), 4) for eps in (0.1, 0.1639783, 0.2)]
+    [1.0, 0.05, 0.0]
+    >>> round(vc_eta(3, 1000, 0.4638007947, form="growth"), 6)
+    0.05
+    """
+    h, n = _checked_sizes(vc_dimension, n_samples, form)
+    epsilon = checked_positive("epsilon", epsilon)
+    if form == "rademacher":
+        rest = epsilon - math.sqrt(2 * h * (math.log(n / h) + 1) / n)
+        return math.exp(-2 * n * max(rest, 0.0) ** 2)
+    factor = 8 if form == "growth" else 1
+    return math.exp(min(math.log(4) + h * (math.log(2 * n / h) + 1) - n * epsilon**2 / factor, 0.0))
+
+
+def _checked_sizes(vc_dimension: float, n_samples: float, form: str) -> tuple[float, float]:
+    """h and l as floats, for which the form gives a bound."""
     h, n = checked_count("vc_dimension", vc_dimension), checked_count("n_samples", n_samples)
     checked_choice("form", form, FORMS)
-    log_eta = math.log(checked_probability("eta", eta))
-    if form == "vapnik":
-        if h > 2 * n:
-            raise ValueError(
-                f"vc_dimension={vc_dimension!r}: at most 2 n_samples = {2 * n:g}; beyond it there is no bound."
-            )
-        return math.sqrt((h * (math.log(2 * n / h) + 1) + math.log(4) - log_eta) / n)
-    if h > n or (form == "growth" and h == n):
+    if form == "vapnik" and h > 2 * n:
+        raise ValueError(
+            f"vc_dimension={vc_dimension!r}: at most 2 n_samples = {2 * n:g}; beyond it there is no bound."
+        )
+    if form != "vapnik" and (h > n or (form == "growth" and h == n)):
         raise ValueError(
             f"vc_dimension={vc_dimension!r} must be {'below' if form == 'growth' else 'at most'} n_samples = {n:g}"
             f" with form={form!r}; beyond it there is no bound."
         )
-    if form == "growth":
-        return math.sqrt(8 * (h * (math.log(2 * n / h) + 1) + math.log(4) - log_eta) / n)
-    return math.sqrt(2 * h * (math.log(n / h) + 1) / n) + math.sqrt(-log_eta / (2 * n))
+    return h, n
 
 
 @method(

@@ -1,10 +1,14 @@
 """Pictures of energy-based networks."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+from tercet import Recorder
 from tercet.neural_network import BernoulliRBM, BoltzmannMachine, DeepBeliefNetwork, Hopfield
-from tercet.plot import plot_energy, plot_filters, plot_model, plot_recall
+from tercet.plot import plot_energy, plot_filters, plot_model, plot_recall, replay
 
 PATTERNS = np.where(np.random.default_rng(0).random((2, 16)) < 0.5, -1, 1)
 
@@ -47,3 +51,13 @@ def test_each_has_its_picture():
     assert network.get_title("left") == "weights of 3 hidden units"
     machine = plot_model(BoltzmannMachine.from_weights(np.zeros((3, 3)), n_hidden=1), ["u", "v"])
     assert {tick.get_text() for tick in machine.get_xticklabels()} == {"u", "v", "hidden 1"}
+
+
+def test_films_of_machines_show_their_weights():
+    X = np.random.default_rng(0).integers(0, 2, (20, 2))
+    for model in (BernoulliRBM(2, n_iter=2), BoltzmannMachine(max_iter=2), DeepBeliefNetwork((2,), n_iter=1)):
+        recorder = Recorder()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.set_callbacks(recorder).fit(X)
+        replay(recorder, X).pause()

@@ -310,7 +310,7 @@ def _draw_frame(model: Any, X: Any, y: Any, ax: Any) -> Any:
         if fits(model, X):
             return draw(model, X, y, ax)
     width = 0 if X is None or np.ndim(X) != 2 else np.shape(X)[1]
-    if width == 2 or (width == 1 and y is not None):
+    if hasattr(model, "predict") and (width == 2 or (width == 1 and y is not None)):
         return plot_regions(model, X, y, ax=ax, resolution=100)
     drawn = plot_model(model, ax=ax)
     if drawn is None:

@@ -31,6 +31,8 @@ def sequences():
 @pytest.mark.parametrize("output", ["identity", "logistic"])
 def test_predictions_are_those_of_the_recursion(sequences, activation, output):
     X, y = sequences
+    if output == "logistic":
+        y = [np.abs(part) / 10 for part in y]
     model = ElmanNetwork(4, activation=activation, output=output, max_iter=2, random_state=0).fit(X, y)
     for x, found, states in zip(X, model.predict(X), model.hidden_states(X)):
         weights = (getattr(model, name) for name in WEIGHTS)
@@ -201,6 +203,8 @@ def test_divergence_is_named_and_keeps_the_last_finite_weights():
         (lambda X, y: ElmanNetwork().fit(X, y[:-1]), "y must have a target for each row of X"),
         (lambda X, y: ElmanNetwork().fit(X, [part[1:] for part in y]), "Sequence 0 has 5 rows, but targets"),
         (lambda X, y: ElmanNetworkClassifier().fit(X, [["a"] * 5] * 4), "at least 2 classes"),
+        (lambda X, y: ElmanNetwork(output="logistic").fit(X, [3.0 * t for t in y]), "y must be in"),
+        (lambda X, y: ElmanNetwork(output="logistic").partial_fit(X, [-t for t in y]), "y must be in"),
         (lambda X, y: elman_forward(X[0], *[[]] * 5, activation="step"), "activation must be one of"),
     ],
 )  # fmt: skip

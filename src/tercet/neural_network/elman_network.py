@@ -263,7 +263,7 @@ class ElmanNetwork(RecurrentNetwork):
     activation : {"logistic", "tanh", "relu"}, default="tanh"
         The function f of the hidden units.
     output : {"identity", "logistic"}, default="identity"
-        The function g of the outputs.
+        The function g of the outputs; "logistic" needs targets from 0 to 1.
     algorithm : {"bptt", "truncated"}, default="bptt"
         How far errors are propagated back: to the beginning of the sequence, or through `n_steps` time steps.
     n_steps : int, default=1
@@ -365,8 +365,16 @@ class ElmanNetwork(RecurrentNetwork):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Sequences, y: Sequences, sample_weight: np.ndarray | None) -> None:
+        self._refuse_out_of_range(y.rows)
         self.single_output_ = y.rows.ndim == 1
         self._train(X, y.rows.reshape(len(y.rows), -1), sample_weight)
+
+    def _refuse_out_of_range(self, Y: np.ndarray) -> None:
+        if self.output == "logistic" and (Y.min() < 0 or Y.max() > 1):
+            raise ValueError(
+                f"ElmanNetwork: y must be in [0, 1], the range of logistic outputs; it holds numbers from "
+                f"{Y.min():g} to {Y.max():g}. Scale the targets, or use output='identity'."
+            )
 
     def _check(self, X: Any, y: Any = None, *, reset: bool = True) -> Any:
         if y is None:
@@ -393,6 +401,7 @@ class ElmanNetwork(RecurrentNetwork):
         self
         """
         X, y, weight, first = self._given_batch(X, y, lengths, sample_weight)
+        self._refuse_out_of_range(y.rows)
         Y = y.rows.reshape(len(y.rows), -1)
         if first:
             self.single_output_ = y.rows.ndim == 1

@@ -79,3 +79,12 @@ def test_rates_go_from_the_first_to_the_last(kind):
 def test_errors_name_the_parameter(parameters, words):
     with pytest.raises(ValueError, match=words):
         CompetitiveLearning(**parameters).fit(clouds(5))
+
+
+def test_a_rate_of_1_moves_the_winner_onto_the_row():
+    start = [[0.0, 0.0], [5.0, 5.0]]
+    options = {"init": start, "eta0": 1.0, "eta_decay": "constant", "max_iter": 1}
+    assert CompetitiveLearning(2, **options).fit([[1.0, 0.5], [4.0, 6.0]]).cluster_centers_.tolist() == [
+        [1.0, 0.5],
+        [4.0, 6.0],
+    ]

@@ -171,7 +171,7 @@ def test_missing_values():
     with pytest.raises(ValueError, match="all values of row 1 of X are missing"):
         holes.predict([[0.0] * 4, [np.nan] * 4])
     X[5] = np.nan
-    with pytest.raises(ValueError, match="1 rows in which all values are missing"):
+    with pytest.raises(ValueError, match=r"all values are missing in rows of X \(their number: 1\)"):
         SOM().fit(X)
     X[:, 2] = np.nan
     X[5, 0] = 1.0

@@ -13,13 +13,13 @@ from tercet.core.estimator import Clusterer, check_is_fitted, check_weight, gene
 from tercet.core.fitted_checks import Floats, Whole
 from tercet.core.kernel import kernel
 from tercet.core.parallel import all_cores
-from tercet.core.parameters import Count, Jobs, NonNegative, OpenFraction, Seed, check_parameters
+from tercet.core.parameters import Count, Jobs, NonNegative, Seed, check_parameters
 from tercet.core.rows import read_only
 from tercet.core.scaling import LARGE
 from tercet.core.steps import stopped_early
 from tercet.core.validation import check_array
 from tercet.neural_network.best_matching_units import Units, nearest_two
-from tercet.neural_network.online_visits import Decay, decayed, visit_order
+from tercet.neural_network.online_visits import Decay, Rate, decayed, visit_order
 
 MEMORY = 1e-3  # how much one visit counts for the share of visits that a unit has won
 
@@ -97,8 +97,8 @@ class CompetitiveLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         n_clusters: Count = 8,
         *,
         init: Literal["k-means++", "random"] | list | tuple | np.ndarray = "k-means++",
-        eta0: OpenFraction = 0.5,
-        eta_end: OpenFraction = 0.01,
+        eta0: Rate = 0.5,
+        eta_end: Rate = 0.01,
         eta_decay: Decay = "exponential",
         conscience: NonNegative = 0.0,
         max_iter: Count = 20,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
+from tercet.core.parameters import Range
+
+Rate = Annotated[float, Range(0, 1, "(]")]
 Decay = Literal["exponential", "linear", "inverse", "constant"]
 
 

@@ -15,7 +15,7 @@ from tercet.core.estimator import Clusterer, check_is_fitted, check_weight, gene
 from tercet.core.fitted_checks import Floats, Whole
 from tercet.core.kernel import inner, kernel
 from tercet.core.parallel import Chunks, all_cores, total
-from tercet.core.parameters import Count, Jobs, OpenFraction, Positive, Seed, check_parameters
+from tercet.core.parameters import Count, Jobs, Positive, Seed, check_parameters
 from tercet.core.row_sums import gathered_rows
 from tercet.core.rows import read_only
 from tercet.core.scaling import LARGE
@@ -24,7 +24,7 @@ from tercet.core.streams import is_streamed
 from tercet.core.symmetric_eigen import signed_vectors
 from tercet.core.validation import check_array
 from tercet.neural_network.best_matching_units import Units, nearest_two, rows_per_chunk, squared_gap
-from tercet.neural_network.online_visits import Decay, decayed, visit_order
+from tercet.neural_network.online_visits import Decay, Rate, decayed, visit_order
 
 CUT = 1e-7  # a neighbour whose step is a smaller part of the winner's is left where it is
 NARROW = 512  # features up to which the whole covariance matrix is computed
@@ -133,8 +133,8 @@ class SOM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         algorithm: Literal["batch", "online"] = "batch",
         neighborhood: Literal["gaussian", "bubble"] = "gaussian",
         init: Literal["pca", "random"] | list | tuple | np.ndarray = "pca",
-        eta0: OpenFraction = 0.5,
-        eta_end: OpenFraction = 0.01,
+        eta0: Rate = 0.5,
+        eta_end: Rate = 0.01,
         eta_decay: Decay = "exponential",
         sigma0: Positive | None = None,
         sigma_end: Positive = 0.5,
@@ -499,7 +499,9 @@ class Survey:
         known, sums, gaps, empty, self.mass = total(survey_chunk, self.chunks, n_jobs=n_jobs)
         self.missing = bool(gaps)
         if empty:
-            raise ValueError(f"SOM: X has {int(empty)} rows in which all values are missing.")
+            raise ValueError(
+                f"SOM: all values are missing in rows of X (their number: {int(empty)}). Drop these rows."
+            )
         unknown = np.flatnonzero(known == 0)
         if whole and unknown.size:
             raise ValueError(f"SOM: X has no known value of feature {unknown[0]} in a row with a weight.")

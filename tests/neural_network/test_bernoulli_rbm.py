@@ -1,13 +1,14 @@
 """Restricted Boltzmann machines: exact oracle, contrastive divergence, agreement with scikit-learn."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.neural_network import BernoulliRBM as Peer
 
-from tercet.neural_network import BernoulliRBM, BoltzmannMachine
+from tercet.neural_network import BernoulliRBM, BoltzmannMachine, GaussianRBM
 from tercet.neural_network.bernoulli_rbm import Updates
 
 ALGORITHMS = ("pcd", "cd")
@@ -203,3 +204,30 @@ def test_biases_of_another_shape():
         BernoulliRBM.from_weights([[1.0, 2.0]], [1.0, 2.0])
     with pytest.raises(ValueError, match="n_samples must be an integer of at least 1; got 0"):
         random_machine().sample(0)
+
+
+@pytest.mark.parametrize("algorithm", ["cd", "pcd"])
+def test_a_fit_that_diverges_keeps_the_last_finite_weights(algorithm):
+    X = correlated(50)
+    model = BernoulliRBM(2, algorithm=algorithm, learning_rate=1e300, weight_decay=1e300, random_state=0)
+    with pytest.raises(ValueError, match="The last finite weights are kept"):
+        model.fit(X)
+    assert np.isfinite(model.components_).all()
+    good = BernoulliRBM(2, algorithm=algorithm, random_state=0).partial_fit(X)
+    before = good.components_.copy()
+    with pytest.raises(ValueError, match="The last finite weights are kept"):
+        good.set_params(learning_rate=1e300, weight_decay=1e300).partial_fit(X)
+    assert np.array_equal(good.components_, before)
+
+
+def test_values_that_are_no_probabilities_give_a_warning():
+    X = np.array([[0.0, 2.0], [1.0, -1.0]])
+    for rows in (X, sparse.csr_matrix(X)):
+        with pytest.warns(
+            UserWarning, match="X holds values from -1 to 2; binary units need values from 0 to 1"
+        ):
+            BernoulliRBM(2, n_iter=1, random_state=0).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BernoulliRBM(2, n_iter=1, random_state=0).fit(X.clip(0, 1))
+        GaussianRBM(2, n_iter=1, random_state=0).fit(X)

@@ -102,3 +102,20 @@ def test_weights_of_rows(digits):
 def test_sizes_that_are_none(sizes):
     with pytest.raises(ValueError, match="'hidden_layer_sizes' must be"):
         DeepBeliefNetwork(sizes).fit([[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize("kind", [DBNClassifier, DBNRegressor])
+def test_a_fit_that_diverges_keeps_the_last_finite_weights(kind):
+    X = np.random.default_rng(0).random((30, 4))
+    model = kind((5,), solver="sgd", learning_rate=1e300, pretraining_iter=1, random_state=0)
+    with pytest.raises(
+        ValueError, match=rf"{kind.__name__}: the weights are not finite in epoch \d+; lower learning_rate"
+    ):
+        model.fit(X, np.arange(30) % 2)
+    assert all(np.isfinite(coef).all() for coef in model.coefs_)
+
+
+@pytest.mark.parametrize("kind", [DBNClassifier, DBNRegressor])
+def test_wrong_sizes_name_the_class(kind):
+    with pytest.raises(ValueError, match=f"{kind.__name__}: parameter 'hidden_layer_sizes'"):
+        kind((0,)).fit([[0, 1], [1, 0]], [0, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -161,7 +162,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            The training data, from 0 to 1.
+            The training data, from 0 to 1; other values give a warning.
         y : ignored
             Accepted for pipelines; nothing is learned from it.
         sample_weight : array of shape (n_samples,), optional
@@ -180,12 +181,13 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         updates = Updates(self, rng, min(self.batch_size, X.shape[0]))
         begin = time.time()
         for step in self.steps(self.n_iter):
+            kept = self._copies()
             with one_blas_thread():
                 for start in range(0, X.shape[0], self.batch_size):
                     batch = slice(start, start + self.batch_size)
                     updates.of_batch(X[batch], None if weight is None else weight[batch])
             check_stop()
-            self._refuse_divergence()
+            self._refuse_divergence(kept)
             step.report(**self._measures(X), **self._learned())
             if self.verbose:
                 end = time.time()
@@ -217,9 +219,10 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
             self.random_state_ = random_numbers(self.random_state)
         if first:
             self._start(X, self.random_state_, weight)
+        kept = self._copies()
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             Updates(self, self.random_state_, X.shape[0]).of_batch(X, weight)
-        self._refuse_divergence()
+        self._refuse_divergence(kept)
         return self
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
@@ -236,21 +239,37 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         self.components_ = start.astype(X.dtype, copy=False)
         self.intercept_hidden_ = np.zeros(self.n_components, dtype=X.dtype)
         self.intercept_visible_ = np.zeros(X.shape[1], dtype=X.dtype)
+        self._warn_of_range(X)
         if self.algorithm == "pcd":
             self.h_samples_ = np.zeros((self.batch_size, self.n_components), dtype=X.dtype)
+
+    def _warn_of_range(self, X: Any) -> None:
+        """Other values than probabilities are accepted for compatibility with scikit-learn."""
+        values = X.data if sparse.issparse(X) else X
+        if values.size and (values.min() < 0 or values.max() > 1):
+            warnings.warn(
+                f"{type(self).__name__}: X holds values from {values.min():g} to {values.max():g}; binary units "
+                "need values from 0 to 1. Scale the features with MinMaxScaler, or use GaussianRBM.",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def _learned(self) -> dict[str, np.ndarray]:
         names = ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_")
         return {name: vars(self)[name] for name in names if name in vars(self)}
 
-    def _refuse_divergence(self) -> None:
+    def _copies(self) -> dict[str, np.ndarray]:
+        """What is learned so far; updates change the arrays in place."""
+        return {name: array.copy() for name, array in self._learned().items()}
+
+    def _refuse_divergence(self, kept: dict[str, np.ndarray]) -> None:
         if all(np.isfinite(array).all() for array in self._learned().values()):
             return
-        for name in self._learned():
-            delattr(self, name)
+        self.__dict__.update(kept)
         raise ValueError(
             f"{type(self).__name__}: the weights grew beyond floating-point numbers with learning_rate="
-            f"{self.learning_rate:g}. Take a smaller learning_rate, or scale the features of X."
+            f"{self.learning_rate:g}. Take a smaller learning_rate, or scale the features of X. The last finite "
+            "weights are kept."
         )
 
     def _measures(self, X: Any) -> dict[str, float]:

@@ -232,8 +232,9 @@ class BoltzmannMachine(Estimator):
             )
             pseudo = self._pseudo_log_likelihood(clamped, share)
             self._say(step.count, pseudo)
+            kept = self.weights_, self.intercept_
             self._move(float(self.learning_rate) * gradient)
-            self._refuse_divergence()
+            self._refuse_divergence(kept, rng)
             step.report(
                 pseudo_log_likelihood=pseudo,
                 gradient=float(np.abs(gradient).max()),
@@ -278,14 +279,15 @@ class BoltzmannMachine(Estimator):
         self.weights_ = self.weights_ + change
         np.fill_diagonal(self.weights_, 0.0)
 
-    def _refuse_divergence(self) -> None:
+    def _refuse_divergence(self, kept: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> None:
         if float(np.abs(self.weights_).max()) < LARGE and float(np.abs(self.intercept_).max()) < LARGE:
             return
-        for name in ("weights_", "intercept_", "algorithm_"):
-            delattr(self, name)
+        self.weights_, self.intercept_ = kept
+        self.log_partition_ = self._log_partition(rng)
         raise ValueError(
             f"{type(self).__name__}: the weights grew beyond floating-point numbers with learning_rate="
-            f"{self.learning_rate:g} and weight_decay={self.weight_decay:g}. Take smaller ones."
+            f"{self.learning_rate:g} and weight_decay={self.weight_decay:g}. Take smaller ones. The last finite "
+            "weights are kept."
         )
 
     # Sums over all states

@@ -13,6 +13,7 @@ from tercet.core.parameters import Count, CountOrZero, NonNegative, Positive, Se
 from tercet.core.scaling import LARGE
 from tercet.core.symbolic_shapes import Sizes
 from tercet.neural_network.deep_belief_network import DeepBeliefNetwork, Visible, layer_sizes, upwards
+from tercet.neural_network.multilayer_perceptron import NOT_FINITE
 
 
 class FineTunedNetwork(Estimator):
@@ -69,12 +70,23 @@ class FineTunedNetwork(Estimator):
         self.random_state = random_state
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        layer_sizes(self)
         rng = generator(self.random_state)
         weight = None if sample_weight is None else sample_weight / sample_weight.mean(dtype=np.float64)
         self.network_ = self._pretrained(X, weight, int(rng.integers(2**31 - 1)))
         network, least, idle = self._perceptron(y, int(rng.integers(2**31 - 1))), np.inf, 0
+        self.coefs_, self.intercepts_ = self._in_units(*network.init)
         for step in self.steps(self.max_iter):
-            self._epoch(network, X, y, weight)
+            try:
+                self._epoch(network, X, y, weight)
+            except ValueError as error:
+                if NOT_FINITE not in str(error):
+                    raise
+                raise ValueError(
+                    f"{type(self).__name__}: the weights are not finite in epoch {step.count}; lower learning_rate "
+                    f"(here {self.learning_rate:g}), or scale the features. The weights of the epoch "
+                    "before are kept."
+                ) from None
             self.coefs_, self.intercepts_ = self._in_units(network.coefs_, network.intercepts_)
             if self.verbose:
                 print(f"[{type(self).__name__}] epoch {step.count}, loss = {network.loss_:.6f}")

@@ -137,6 +137,9 @@ class GaussianRBM(BernoulliRBM):
         deviation = np.sqrt(variance) if self.sigma == "std" else np.full(len(mean), self.sigma)
         self.sigma_ = np.where(deviation > 1e-150, deviation, 1.0).astype(X.dtype)
 
+    def _warn_of_range(self, X: Any) -> None:
+        return None
+
     def _learned(self) -> dict[str, np.ndarray]:
         return {**super()._learned(), **({"sigma_": self.sigma_} if "sigma_" in vars(self) else {})}
 

@@ -79,6 +79,7 @@ from tercet.plot.graphs import (
 from tercet.plot.hidden_units import (
     plot_cascade,
     plot_hidden_states,
+    plot_layer_weights,
     plot_rbf_units,
 )
 from tercet.plot.learning import (
@@ -216,6 +217,7 @@ __all__ = [
     "plot_kd_tree",
     "plot_label_curve",
     "plot_labels",
+    "plot_layer_weights",
     "plot_learning_curve",
     "plot_learning_curves",
     "plot_lift",

@@ -1,4 +1,4 @@
-"""Hidden units of neural networks: centres and widths, the weights of a cascade, and states over time."""
+"""Hidden units of neural networks: centres and widths, weights of layers and of a cascade, states over time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tercet.plot.clusters import plane_of_rows
-from tercet.plot.models import _names, picture
+from tercet.plot.models import _heat, _names, picture
 from tercet.plot.styling import (
     ACCENT,
     COLOURS,
@@ -216,6 +216,60 @@ def plot_hidden_states(
         ax.plot(np.arange(1, len(states) + 1), states[:, k], color=colour, marker=".", label=str(k))
     ax.legend(title=translated("unit"), loc="upper left", bbox_to_anchor=(1, 1))
     return label_axes(ax, translated("time step"), translated("hidden state"), title)
+
+
+def plot_layer_weights(
+    model: Any,
+    feature_names: Sequence[str] | None = None,
+    *,
+    layer: int = 0,
+    top: int = 20,
+    ax: Any = None,
+) -> Any:
+    """Draw the weights of a layer of a multilayer perceptron: a row for each input, a column for each unit.
+
+    The first layer shows which features a hidden unit responds to.
+
+    Parameters
+    ----------
+    model : MLPClassifier or MLPRegressor
+        A fitted network.
+    feature_names : sequence of str, optional
+        What the features are.
+    layer : int, default=0
+        Number of the layer; -1 is that of the outputs.
+    top : int, default=20
+        How many inputs to draw, those with the largest weights.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from tercet.neural_network import MLPClassifier
+    >>> model = MLPClassifier(3, "tanh", solver="lbfgs", random_state=0)
+    >>> ax = plot_layer_weights(model.fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]), ["a", "b"])
+    >>> sorted(tick.get_text() for tick in ax.get_yticklabels())
+    ['a', 'b']
+    """
+    n_layers = len(model.coefs_)
+    if not -n_layers <= layer < n_layers:
+        raise ValueError(f"layer must be from {-n_layers} to {n_layers - 1}; got {layer!r}.")
+    at = layer % n_layers
+    weights = finite_array(model.coefs_[at], "coefs_")
+    first = _names(model, feature_names, model.n_features_in_)
+    names = first if at == 0 else [str(k) for k in range(1, len(weights) + 1)]
+    units = [str(k) for k in range(1, weights.shape[1] + 1)]
+    below = translated("output") if at == n_layers - 1 else translated("unit")
+    return _heat(weights.T, units, names, translated("weights of layer {k}", k=at + 1), below, ax, top)
+
+
+@picture("coefs_", "intercepts_", "n_layers_")
+def _layer_weights(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
+    return plot_layer_weights(model, feature_names, ax=ax)
 
 
 @picture("centers_", "beta_", "weights_")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tercet.discriminant_analysis import divide_into_subclasses
+from tercet.discriminant_analysis import PiecewiseLinearDiscriminant, divide_into_subclasses
 
 CENTRES = np.array([[0.0, 0], [6, 6], [6, 0], [0, 6], [12, 0]])
 
@@ -50,3 +50,14 @@ def test_counts_are_checked(counts):
         ValueError, match="n_subclasses must give each class a whole number of at least 1; class"
     ):
         divide_into_subclasses(X, y, counts)
+
+
+def test_a_class_without_weight_is_not_divided():
+    X, y = np.arange(8.0)[:, None], np.repeat(["a", "b"], 4)
+    weight = np.repeat([1.0, 0.0], 4)
+    found = divide_into_subclasses(X, y, 2, weight, random_state=0)
+    assert set(found[:4]) == {0, 1}
+    assert not found[4:].any()
+    for options in ({"division": "kmeans"}, {"init": "means"}):
+        model = PiecewiseLinearDiscriminant(2, random_state=0, **options).fit(X, y, weight)
+        assert set(model.predict(X[:4])) == {"a"}

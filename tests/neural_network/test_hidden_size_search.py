@@ -77,6 +77,12 @@ def test_of_equal_scores_the_smaller_network():
     assert coarse.hidden_layer_sizes_ == (1,)
 
 
+def test_sizes_may_be_a_range():
+    network = MLPClassifier(solver="lbfgs", max_iter=20, random_state=0)
+    found = HiddenSizeSearch(network, sizes=range(1, 4), cv=2).fit(*CIRCLES)
+    assert found.results_["hidden_layer_sizes"] == [(1,), (2,), (3,)]
+
+
 def test_leave_one_out():
     X, y = CIRCLES[0][:20], CIRCLES[1][:20]
     model = HiddenSizeSearch(classifier(max_iter=20), sizes=[1, 3], cv="loo").fit(X, y)

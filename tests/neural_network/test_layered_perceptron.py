@@ -118,3 +118,10 @@ def test_layers_of_a_file_must_fit():
     state["hidden_weights_"] = [np.ones((3, 2))]
     with pytest.raises(ValueError, match="hidden_weights_ lead from 3 inputs to 2 units"):
         LayeredPerceptron().__setstate__(state)
+
+
+def test_initial_weights_of_another_shape_are_refused_by_the_name_of_the_class():
+    with pytest.raises(
+        ValueError, match="LayeredPerceptron: coef_init and intercept_init must have the shapes"
+    ):
+        LayeredPerceptron(n_hidden=5).fit([[0.0], [1.0]], [0, 1], np.ones(2))

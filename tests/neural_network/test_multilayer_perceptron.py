@@ -268,6 +268,12 @@ def test_divergence_keeps_the_last_finite_weights():
 def test_clear_errors():
     with pytest.raises(ValueError, match="hidden_layer_sizes must be > 0"):
         MLPClassifier((5, 0)).fit(X, Y)
+    for size in (2.5, np.nan, None, "3", True):
+        with pytest.raises(ValueError, match=r"hidden_layer_sizes must be > 0, .*whole number"):
+            MLPClassifier((5, size)).fit(X, Y)
+    for solver, y in (("lbfgs", Y), ("adam", Y)):
+        with pytest.raises(ValueError, match="MLPRegressor: .* large values"):
+            MLPRegressor(solver=solver).fit(X * 1e300, y)
     with pytest.raises(ValueError, match=r"hidden_layer_sizes=.* asks for"):
         MLPClassifier((10**12,)).fit(X, Y)
     with pytest.raises(ValueError, match=r"y must be in \[0, 1\], the range of logistic outputs"):

@@ -106,7 +106,7 @@ def divided_classes(
     for k, count in enumerate(counts):
         mine = np.flatnonzero(y == k)
         count = min(int(count), mine.size)
-        if count < 2:
+        if count < 2 or (weight is not None and not weight[mine].any()):
             continue
         model = KMeans(count, n_init=4, random_state=int(seeds[k]), n_jobs=n_jobs)
         with warnings.catch_warnings():  # a class may have fewer distinct rows than clusters

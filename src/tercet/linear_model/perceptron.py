@@ -335,7 +335,7 @@ class Perceptron(LinearClassifier):
         b = np.zeros(k) if intercept is None else np.asarray(intercept, dtype=float)
         if w.size != k * X.shape[1] or b.size != k:
             raise ValueError(
-                f"Perceptron: coef_init and intercept_init must have the shapes {shape} and ({k},); "
+                f"{type(self).__name__}: coef_init and intercept_init must have the shapes {shape} and ({k},); "
                 f"got {w.shape} and {b.shape}."
             )
         if self.form == "dual" and w.any():

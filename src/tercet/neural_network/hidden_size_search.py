@@ -60,7 +60,7 @@ class HiddenSizeSearch(SelectedEstimator):
         penalty on the weights, deletes weak hidden units and trains the rest on from its weights, down to the
         smallest. "grow" begins with the smallest and adds units up to the next size, while the others keep their
         weights.
-    sizes : list of int or tuple, default=(1, 2, 4, 8, 16, 32)
+    sizes : list or range of int, or list of tuples, default=(1, 2, 4, 8, 16, 32)
         Numbers of hidden units; a tuple has one number for each hidden layer. "prune" goes through numbers between
         the largest and the smallest, too.
     cv : int, "loo", splitter or list of splits, default=5
@@ -123,7 +123,7 @@ class HiddenSizeSearch(SelectedEstimator):
         estimator: Any,
         *,
         algorithm: Literal["cv", "prune", "grow"] = "cv",
-        sizes: list | tuple = (1, 2, 4, 8, 16, 32),
+        sizes: list | tuple | range = (1, 2, 4, 8, 16, 32),
         cv: Any = 5,
         scoring: str | Callable[..., Any] | None = None,
         tol: NonNegative = 0.0,

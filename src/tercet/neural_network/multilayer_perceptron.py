@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from itertools import pairwise
+from numbers import Real
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -230,11 +231,19 @@ class MultilayerPerceptron(Estimator):
             unpack=lambda theta: self._fitted(layout, theta),
             hint="Raise max_iter or tol, or scale the features.",
         )
-        found = lbfgs(
-            objective, flat, tol=self.tol, max_iter=self.max_iter,
-            stop={"gradient": self.tol, "value": VALUE_TOL}, steps=loop,
-            callback=lambda step: objective.calls >= self.max_fun,
-        )  # fmt: skip
+        try:
+            found = lbfgs(
+                objective, flat, tol=self.tol, max_iter=self.max_iter,
+                stop={"gradient": self.tol, "value": VALUE_TOL}, steps=loop,
+                callback=lambda step: objective.calls >= self.max_fun,
+            )  # fmt: skip
+        except ValueError:
+            if np.isfinite(objective.value(flat)):
+                raise
+            raise ValueError(
+                f"{type(self).__name__}: the loss at the initial weights is not finite. The input data may contain "
+                "large values and need to be preprocessed."
+            ) from None
         if objective.calls >= self.max_fun and not found.success:
             warnings.warn(
                 f"{type(self).__name__} did not converge in max_fun={self.max_fun} evaluations. Raise max_fun or "
@@ -274,8 +283,12 @@ class MultilayerPerceptron(Estimator):
         """Units of the hidden layers."""
         given = self.hidden_layer_sizes
         sizes = list(given) if hasattr(given, "__iter__") else [given]
-        if any(isinstance(size, bool) or size != int(size) or size <= 0 for size in sizes):
-            raise ValueError(f"{type(self).__name__}: hidden_layer_sizes must be > 0, got {sizes}.")
+        whole = all(isinstance(size, Real) and not isinstance(size, bool) and size % 1 == 0 for size in sizes)
+        if not whole or any(size <= 0 for size in sizes):
+            raise ValueError(
+                f"{type(self).__name__}: hidden_layer_sizes must be > 0, got {sizes}. Give a whole number of units "
+                "for each hidden layer."
+            )
         return [int(size) for size in sizes]
 
     def _penalty(self, layout: Layout) -> Penalty:

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tercet import Recorder
 from tercet.neural_network import BernoulliRBM, BoltzmannMachine, DeepBeliefNetwork, Hopfield
-from tercet.plot import plot_energy, plot_filters, plot_model, plot_recall, replay
+from tercet.plot import plot_energy, plot_filters, plot_model, plot_recall, replay, replay_recall
 
 PATTERNS = np.where(np.random.default_rng(0).random((2, 16)) < 0.5, -1, 1)
 
@@ -30,7 +30,7 @@ def test_recalled_patterns_below_their_starts():
     assert np.array_equal(tiles[6:10, 1:5], PATTERNS[0].reshape(4, 4))
     assert plot_recall(model, PATTERNS, (2, 8)).get_title("left") == "recalled patterns: 0, 1"
     assert plot_recall(Hopfield.from_weights(np.zeros((3, 3)))).get_title("left").count("-") == 8
-    with pytest.raises(ValueError, match=r"shape=\(3, 3\) has not the 16 units"):
+    with pytest.raises(ValueError, match=r"shape=\(3, 3\) does not match the 16 units"):
         plot_recall(model, shape=(3, 3))
 
 
@@ -61,3 +61,17 @@ def test_films_of_machines_show_their_weights():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.set_callbacks(recorder).fit(X)
         replay(recorder, X).pause()
+
+
+@pytest.mark.parametrize("update", ["asynchronous", "synchronous"])
+def test_a_film_of_a_recall_ends_with_the_recalled_states(update):
+    model = Hopfield(update=update, order="random").fit(PATTERNS)
+    starts = PATTERNS * np.where(np.arange(16) % 5 == 0, -1, 1)
+    film = replay_recall(model, starts)
+    energies = model.set_params(random_state=0).recall(starts).energies
+    assert len(list(film.new_frame_seq())) == len(energies)
+    film._func(len(energies) - 1)
+    above, below = film._fig.axes
+    assert np.array_equal(above.images[0].get_array()[6:10, 1:5].ravel(), model.transform(starts)[0])
+    assert np.array_equal(below.lines[0].get_ydata(), energies[:, 0])
+    film.pause()

@@ -63,6 +63,7 @@ from tercet.plot.energy_networks import (
     plot_energy,
     plot_filters,
     plot_recall,
+    replay_recall,
 )
 from tercet.plot.explanations import (
     plot_contributions,
@@ -258,6 +259,7 @@ __all__ = [
     "plot_tree",
     "plot_u_matrix",
     "replay",
+    "replay_recall",
     "style",
     "to_svg",
 ]

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
 import numpy as np
 
+from tercet.core.lazy import optional_module
 from tercet.plot.dictionaries import plot_atoms
 from tercet.plot.models import _heat, _names, picture
-from tercet.plot.styling import ACCENT, finite_array, get_axes, label_axes, short_number, styled, translated
+from tercet.plot.styling import (
+    ACCENT,
+    HEIGHT,
+    MATPLOTLIB,
+    WIDTH,
+    finite_array,
+    get_axes,
+    label_axes,
+    short_number,
+    styled,
+    translated,
+)
 
 MOST = 8  # patterns of a picture
 TILES = 16  # features from which weights are shown as tiles
@@ -84,15 +97,81 @@ def plot_recall(model: Any, X: Any = None, shape: tuple[int, int] | None = None,
     (9, 5)
     """
     starts = finite_array(noisy_patterns(model) if X is None else X, "X")[:MOST]
-    recall = model.recall(starts)
-    n = starts.shape[1]
+    states = model.recall(starts).states
+    return draw_states(model, model._check(starts, reset=False), states, shape, ax)
+
+
+def replay_recall(
+    model: Any, X: Any = None, shape: tuple[int, int] | None = None, *, interval: int = 600
+) -> Any:
+    """A film of a Hopfield network's recall: the states after each sweep, and how their energies fall.
+
+    Parameters
+    ----------
+    model : fitted Hopfield
+        The network.
+    X : array of shape (n_samples, n_features), optional
+        The states to start from, of which the first 8 are drawn; by default stored patterns of which every fifth
+        unit, drawn at random, is flipped.
+    shape : two ints, optional
+        Height and width of a pattern, as in `plot_recall`.
+    interval : int, default=600
+        Milliseconds a frame.
+
+    Returns
+    -------
+    film : matplotlib.animation.FuncAnimation
+        Save it with `film.save("recall.gif")`, or show it in a notebook with `film.to_jshtml()`.
+
+    Examples
+    --------
+    >>> from tercet.neural_network import Hopfield
+    >>> model = Hopfield().fit([[1, 1, 1, 1, -1, -1, -1, -1, -1]])
+    >>> film = replay_recall(model, [[1, 1, -1, 1, -1, -1, -1, -1, -1]])
+    >>> film.pause()
+    """
+    plt = optional_module("matplotlib.pyplot", *MATPLOTLIB)
+    from matplotlib.animation import FuncAnimation
+
+    starts = finite_array(noisy_patterns(model) if X is None else X, "X")[:MOST]
+    seed = (
+        model.random_state if isinstance(model.random_state, int | np.integer) else 0
+    )  # one order for all frames
+    model = copy.copy(model).set_params(random_state=seed)
+    first, energies = model._check(starts, reset=False), model.recall(starts).energies
+    frames = [first]
+    for k in range(1, len(energies)):
+        frames.append(copy.copy(model).set_params(max_sweeps=k).recall(starts).states)
+    figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, 1.5 * HEIGHT), layout="constrained")
+
+    def draw(k: int) -> list[Any]:
+        above.clear()
+        below.clear()
+        draw_states(model, first, frames[k], shape, above)
+        below.plot(np.arange(k + 1), energies[: k + 1], marker=".", color=ACCENT, alpha=0.75)
+        margin = 0.05 * max(float(np.ptp(energies)), 1e-9)
+        below.set_ylim(energies.min() - margin, energies.max() + margin)
+        below.set_xlim(-0.5, len(energies) - 0.5)
+        label_axes(below, translated("sweep"), translated("energy"), "")
+        return []
+
+    draw(0)
+    film: Any = FuncAnimation(figure, draw, frames=len(frames), interval=interval)
+    film._draw_was_started = True  # no warning for a film that is never shown
+    return film
+
+
+def draw_states(
+    model: Any, before: np.ndarray, after: np.ndarray, shape: tuple[int, int] | None, ax: Any
+) -> Any:
+    """States as tiles, above those that they have become."""
+    n = before.shape[1]
     side = math.isqrt(n)
     height, width = shape or ((side, side) if side * side == n else (n, 1))
     if height * width != n:
-        raise ValueError(f"plot_recall: shape={shape!r} has not the {n} units of a pattern.")
-    before = model._check(starts, reset=False)
-    tiles = np.full((2 * height + 3, len(starts) * (width + 1) + 1), np.nan)
-    for k, (first, last) in enumerate(zip(before, recall.states)):
+        raise ValueError(f"shape={shape!r} does not match the {n} units of a pattern.")
+    tiles = np.full((2 * height + 3, len(before) * (width + 1) + 1), np.nan)
+    for k, (first, last) in enumerate(zip(before, after)):
         left = k * (width + 1) + 1
         tiles[1 : height + 1, left : left + width] = first.reshape(height, width)
         tiles[height + 2 : 2 * height + 2, left : left + width] = last.reshape(height, width)
@@ -102,7 +181,7 @@ def plot_recall(model: Any, X: Any = None, shape: tuple[int, int] | None = None,
     ax.set_yticks([height / 2, 1.5 * height + 1], [translated("start"), translated("recalled")])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    numbers = ", ".join(str(k) if k >= 0 else "-" for k in model._stored_as(recall.states))
+    numbers = ", ".join(str(k) if k >= 0 else "-" for k in model._stored_as(after))
     return label_axes(ax, "", "", translated("recalled patterns: {numbers}", numbers=numbers))
 
 

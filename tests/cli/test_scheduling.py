@@ -1,11 +1,13 @@
 """The scheduler within its budget, with a pretended pool and clock."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from tercet.cli.compare import scheduling as module
 from tercet.cli.compare.baseline import BASELINE
@@ -504,3 +506,22 @@ def test_one_method_of_each_family_comes_first_and_slow_families_last(task):
     assert any(card.name in QUICK for card in cards)
     rest = [card.family in SLOW_FAMILIES for card in order[len(first) :]]
     assert rest == sorted(rest)
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 1000.0])
+def test_the_perceptron_of_a_comparison_learns_targets_of_any_size(size):
+    from sklearn.datasets import make_friedman1
+
+    from tercet.cli.compare.method_order import leaders
+    from tercet.cli.compare.worker_tasks import SETTINGS
+    from tercet.core.catalog import methods
+    from tercet.neural_network import MLPRegressor
+
+    for task, name in (("classification", "MLPClassifier"), ("regression", "MLPRegressor")):
+        assert name in [card.name for card in leaders(methods(task=task))]
+    X, y = make_friedman1(400, noise=1, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = MLPRegressor(**SETTINGS["MLPRegressor"], random_state=0).fit(X[:300], size * y[:300])
+    assert model.score(X[300:], size * y[300:]) > 0.5

@@ -272,7 +272,7 @@ def test_clear_errors():
         with pytest.raises(ValueError, match=r"hidden_layer_sizes must be > 0, .*whole number"):
             MLPClassifier((5, size)).fit(X, Y)
     for solver, y in (("lbfgs", Y), ("adam", Y)):
-        with pytest.raises(ValueError, match="MLPRegressor: .* large values"):
+        with pytest.raises(ValueError, match=r"MLPRegressor: .* large values"):
             MLPRegressor(solver=solver).fit(X * 1e300, y)
     with pytest.raises(ValueError, match=r"hidden_layer_sizes=.* asks for"):
         MLPClassifier((10**12,)).fit(X, Y)

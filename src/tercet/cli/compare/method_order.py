@@ -18,6 +18,7 @@ STRONGEST = (
     *("KMeans", "GaussianMixture"),
     *("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
     *("GradientBoostingClassifier", "GradientBoostingRegressor", "AgglomerativeClustering"),
+    *("MLPClassifier", "MLPRegressor"),
     *("LinearRegression", "LassoCV", "PoissonRegressor"),
 )
 SLOW_FAMILIES = ("svm", "kernel_machines", "neural_network")

@@ -102,7 +102,11 @@ SPACES: dict[str, Space] = {
     "LVQ": [*_each(n_prototypes=(3, 10)), {"algorithm": "lvq2", "n_prototypes": 3}],
     "MaxEnt": _each(C=_SHARES),
     "MLPClassifier": _PERCEPTRON,
-    "MLPRegressor": [*_PERCEPTRON, {"solver": "lbfgs", "alpha": 1.0, "max_iter": 500}],
+    "MLPRegressor": [
+        *_each(alpha=(0.01, 10.0), max_iter=(200,)),
+        {"hidden_layer_sizes": (20,)},
+        {"solver": "adam", "early_stopping": True, "learning_rate_init": 0.01, "max_iter": 200},
+    ],
     "MixedNB": _COUNTED,
     "MulticategorySVC": [*_each(lam=(0.001, 0.1)), *_KERNEL],
     "MultinomialNB": _COUNTED,

@@ -25,6 +25,7 @@ from tercet.feature import TableEncoder
 
 # Where a method's defaults are meant for fewer columns, or closer rows, than a table usually has.
 SETTINGS: dict[str, dict[str, Any]] = {
+    "MLPRegressor": {"solver": "lbfgs", "alpha": 1.0, "max_iter": 50},  # "adam" needs targets near 1
     "PolynomialRegression": {"degree": 2},
     "RadiusNeighborsClassifier": {"outlier_label": "most_frequent"},
 }

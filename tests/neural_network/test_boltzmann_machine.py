@@ -174,6 +174,8 @@ def test_input_that_is_not_binary():
     model = random_machine(3)
     with pytest.raises(ValueError, match="S has 2 columns; expected 3"):
         model.energy([[0, 1]])
+    with pytest.raises(ValueError, match=r"S must have the values 0 and 1 only; S\[0, 1\] is 2\.$"):
+        model.energy([[0, 2, 1]])
     with pytest.raises(ValueError, match="given names the unit 3; units are 0 to 2"):
         model.marginals({3: 1})
     with pytest.raises(ValueError, match="unit 0 has 2"):

@@ -155,3 +155,8 @@ def test_a_file_whose_arrays_do_not_fit_is_refused(rows):
     state["output_weights_"] = state["output_weights_"][:, :-1]
     with pytest.raises(ValueError, match="hidden_weights_ has 4 columns; expected 5"):
         CascadeCorrelation().__setstate__(state)
+
+
+def test_a_score_needs_an_error_for_each_value():
+    with pytest.raises(ValueError, match=r"V has the shape \(2,\) and E \(3,\)"):
+        candidate_correlation([1, 2], [1, 2, 3])

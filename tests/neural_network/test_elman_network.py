@@ -205,6 +205,7 @@ def test_divergence_is_named_and_keeps_the_last_finite_weights():
         (lambda X, y: ElmanNetworkClassifier().fit(X, [["a"] * 5] * 4), "at least 2 classes"),
         (lambda X, y: ElmanNetwork(output="logistic").fit(X, [3.0 * t for t in y]), "y must be in"),
         (lambda X, y: ElmanNetwork(output="logistic").partial_fit(X, [-t for t in y]), "y must be in"),
+        (lambda X, y: elman_forward(X[0], [[1, 2]], [[1]], [0], [[1]], [0]), "U has the shape"),
         (lambda X, y: elman_forward(X[0], *[[]] * 5, activation="step"), "activation must be one of"),
     ],
 )  # fmt: skip

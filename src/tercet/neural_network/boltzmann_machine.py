@@ -454,7 +454,7 @@ class BoltzmannMachine(Estimator):
                 f"{type(self).__name__}: S has {states.shape[1]} columns; expected {len(self.intercept_)}, one for "
                 "each unit, the hidden ones last."
             )
-        return two_values(states, None, type(self).__name__)
+        return two_values(states, None, type(self).__name__, name="S")
 
     def energy(self, S: Any) -> np.ndarray:
         """E(s) of states of all units.

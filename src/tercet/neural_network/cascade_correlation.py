@@ -315,8 +315,13 @@ def candidate_correlation(V: Any, E: Any, sample_weight: Any = None) -> float:
     ... )
     0.13
     """
-    V = np.asarray(V, dtype=np.float64)
-    E = np.asarray(E, dtype=np.float64).reshape(len(V), -1)
+    V, E = np.asarray(V, dtype=np.float64), np.asarray(E, dtype=np.float64)
+    if V.ndim != 1 or E.ndim not in (1, 2) or len(E) != len(V):
+        raise ValueError(
+            f"candidate_correlation: V has the shape {V.shape} and E {E.shape}; expected a value of V and a "
+            "row of E for each sample."
+        )
+    E = E.reshape(len(V), -1)
     s = np.ones(len(V)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     centred = E - np.average(E, axis=0, weights=s)
     return float(np.abs((s * (V - np.average(V, weights=s))) @ centred).sum())

@@ -512,6 +512,11 @@ def elman_forward(
         )
     functions = {"logistic": expit, "tanh": np.tanh, "relu": lambda z: np.maximum(z, 0.0)}
     X, U, W, b, V, c = (np.asarray(part, dtype=np.float64) for part in (X, U, W, b, V, c))
+    d, q, k = X.shape[-1] if X.ndim else 0, b.size, c.size
+    wanted = {"X": (X, (len(X) if X.ndim else 0, d)), "U": (U, (q, d)), "W": (W, (q, q)), "b": (b, (q,))}
+    for name, (part, shape) in {**wanted, "V": (V, (k, q)), "c": (c, (k,))}.items():
+        if part.shape != shape:
+            raise ValueError(f"elman_forward: {name} has the shape {part.shape}; expected {shape}.")
     h, states = np.zeros(len(b)), []
     for x in X:
         h = functions[activation](U @ x + W @ h + b)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 
-def two_values(X: np.ndarray, threshold: float | None, who: str, low: float = 0.0) -> np.ndarray:
+def two_values(
+    X: np.ndarray, threshold: float | None, who: str, low: float = 0.0, name: str = "X"
+) -> np.ndarray:
     """Rows as `low` and 1: values above the threshold are 1; without one, only these two values are allowed."""
     if threshold is not None:
         return np.where(threshold < X, 1.0, low)
@@ -15,8 +17,8 @@ def two_values(X: np.ndarray, threshold: float | None, who: str, low: float = 0.
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()
         raise ValueError(
-            f"{who}: X must have the values {low:g} and 1 only; X[{row}, {column}] is {X[row, column]:g}. Set "
-            "binarize to a threshold."
+            f"{who}: {name} must have the values {low:g} and 1 only; {name}[{row}, {column}] is "
+            f"{X[row, column]:g}." + (" Set binarize to a threshold." if name == "X" else "")
         )
     return X.astype(np.float64)
 

@@ -1,5 +1,6 @@
 """MLPClassifier and MLPRegressor: scikit-learn's results, the texts' options, weights, rejection, divergence."""
 
+import re
 import warnings
 from itertools import pairwise
 
@@ -10,9 +11,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_multilabel_classification
 
+import tercet
 from tercet import Recorder
 from tercet.core.callbacks import EarlyStopping
 from tercet.core.steps import ConvergenceWarning
+from tercet.datasets import Source
 from tercet.multiclass import OneVsRestClassifier
 from tercet.neural_network import (
     MLPClassifier,
@@ -259,10 +262,11 @@ def test_several_labels_and_several_outputs():
 def test_divergence_keeps_the_last_finite_weights():
     model = MLPRegressor(hidden_layer_sizes=(10,), activation="identity", solver="sgd", learning_rate_init=0.5,
                          random_state=0, max_iter=100)  # fmt: skip
-    with pytest.warns(ConvergenceWarning, match="smaller learning_rate_init"):
+    with pytest.warns(ConvergenceWarning, match=r"smaller learning_rate_init than 0.5, such as 0.05"):
         model.fit(X * 3, Y)
     assert np.isfinite(weights_of(model)).all()
     assert np.isfinite(model.loss_curve_).all()
+    assert model.loss_ == model.loss_curve_[-1]
 
 
 def test_clear_errors():
@@ -370,3 +374,29 @@ def test_ctrl_c_leaves_the_last_epoch():
         warnings.simplefilter("ignore")
         three = MLPClassifier((5,), random_state=0, max_iter=3).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), three.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"solver": "bp", "shuffle": False}, "solver='bp' visits single rows. Use solver='lbfgs'"),
+        ({"solver": "accumulated-bp", "switch_below": 0.1}, "switch_below goes on with standard"),
+        ({"solver": "sgd"}, "shuffle=True visits the rows in a random order"),
+        ({"solver": "adam", "shuffle": False, "early_stopping": True}, "Set early_stopping=False"),
+        ({"solver": "accumulated-bp", "max_iter": 3}, ""),
+        ({"solver": "lbfgs", "max_iter": 3, "early_stopping": True}, ""),
+    ],
+)
+def test_what_learns_from_a_source(options, says, tmp_path):
+    np.save(tmp_path / "rows.npy", np.column_stack([X, Y]))
+    source, y = Source(tmp_path / "rows.npy"), X.shape[1]
+    model = MLPRegressor(hidden_layer_sizes=3, random_state=0, **options)
+    with tercet.engine("stream"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if says:
+            with pytest.raises(TypeError, match=re.escape(says)):
+                model.fit(source, y=y)
+        else:
+            streamed = model.fit(source, y=y).coefs_
+            for here, there in zip(streamed, model.fit(X, Y).coefs_):
+                np.testing.assert_array_equal(here, there)

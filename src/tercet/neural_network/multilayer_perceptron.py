@@ -141,13 +141,17 @@ class MultilayerPerceptron(Estimator):
             self._layout(np.float64)
 
     def _streaming_refusal(self) -> str:
-        if self.early_stopping or self.switch_below is not None:
-            return "early_stopping and switch_below visit rows in an order of their own."
-        if self.solver == "bp" or (self.solver in ("adam", "sgd") and self.shuffle):
-            return (
-                f"solver={self.solver!r} with shuffle={self.shuffle!r} visits rows in an order of its own. Use "
-                "solver='lbfgs' or 'accumulated-bp', 'adam' or 'sgd' with shuffle=False, or partial_fit on batches."
-            )
+        instead = "Use solver='lbfgs' or 'accumulated-bp', 'adam' or 'sgd' with shuffle=False, or partial_fit on batches."
+        if self.solver == "lbfgs":
+            return ""
+        if self.early_stopping:
+            return "early_stopping=True draws the rows to validate on. Set early_stopping=False."
+        if self.solver == "bp":
+            return f"solver='bp' visits single rows. {instead}"
+        if self.solver == "accumulated-bp" and self.switch_below is not None:
+            return "switch_below goes on with standard back-propagation, which visits single rows. Set it to None."
+        if self.solver in ("adam", "sgd") and self.shuffle:
+            return f"shuffle=True visits the rows in a random order. {instead}"
         return ""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -410,12 +414,14 @@ class MultilayerPerceptron(Estimator):
             self.validation_scores_.append(float("nan"))
         if step.count == 1:
             raise ValueError(
-                f"{type(self).__name__}: {NOT_FINITE} Or take a smaller learning_rate_init than "
-                f"{self.learning_rate_init:g}."
+                f"{type(self).__name__}: {NOT_FINITE} A smaller learning_rate_init than "
+                f"{self.learning_rate_init:g} may help, too."
             )
+        self.loss_ = self.loss_curve_[-1]
         step.warn(
             f"diverged in epoch {step.count}: the loss is not finite. The weights of the epoch before are kept; "
-            f"take a smaller learning_rate_init than {self.learning_rate_init:g}"
+            f"take a smaller learning_rate_init than {self.learning_rate_init:g}, such as "
+            f"{self.learning_rate_init / 10:g}"
         )
         return before
 
@@ -480,8 +486,8 @@ class MultilayerPerceptron(Estimator):
             loss = epochs.run(flat, order)
         if not (np.isfinite(loss) and np.isfinite(flat).all()):
             raise ValueError(
-                f"{type(self).__name__}: {NOT_FINITE} Or take a smaller learning_rate_init than "
-                f"{self.learning_rate_init:g}."
+                f"{type(self).__name__}: {NOT_FINITE} A smaller learning_rate_init than "
+                f"{self.learning_rate_init:g} may help, too."
             )
         self.loss_, self.n_iter_, self.t_ = loss, 1, self.t_ + X.shape[0]
         self.loss_curve_.append(loss)
@@ -1016,6 +1022,10 @@ class MLPRegressor(MultilayerPerceptron, Regressor):
     dE_k/dw, one of "accumulated-bp" the mean of these over the rows: with the same learning_rate_init an epoch of
     "bp" moves about m times as far. A loss that is not finite stops the fit with a warning and keeps the
     weights of the epoch before.
+
+    With several outputs, scikit-learn follows the gradient of this sum, too, but its `loss_` is the mean over the
+    outputs, so `tol` may stop its epochs earlier, and its "lbfgs" gets a value and a gradient that do not belong
+    together. Here both are those of the sum.
 
     Examples
     --------

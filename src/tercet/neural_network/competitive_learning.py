@@ -53,7 +53,7 @@ class CompetitiveLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
         The first units: rows drawn far apart, rows drawn at random, or given points.
     eta0 : float, default=0.5
-        The learning rate of the first visit, in (0, 1).
+        The learning rate of the first visit, in (0, 1].
     eta_end : float, default=0.01
         The learning rate of the last visit.
     eta_decay : {"exponential", "linear", "inverse", "constant"}, default="exponential"

@@ -259,7 +259,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         return {name: vars(self)[name] for name in names if name in vars(self)}
 
     def _copies(self) -> dict[str, np.ndarray]:
-        """What is learned so far; updates change the arrays in place."""
+        """Copies of the learned arrays, which updates change in place."""
         return {name: array.copy() for name, array in self._learned().items()}
 
     def _refuse_divergence(self, kept: dict[str, np.ndarray]) -> None:
@@ -273,7 +273,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         )
 
     def _measures(self, X: Any) -> dict[str, float]:
-        """What the history shows: the pseudo-likelihood of some rows, of which one feature each is flipped."""
+        """Measures of `history_`: the pseudo-likelihood of some rows, of which one feature each is flipped."""
         some = np.arange(0, X.shape[0], -(-X.shape[0] // MONITORED))
         flipped = some % X.shape[1]
         return {"pseudo_likelihood": float(self._pseudo_likelihood(X[some], flipped).mean())}
@@ -444,7 +444,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         return self._visible_energy(v) - softplus(self._hidden_input(v)).sum(axis=1)
 
     def _visible_energy(self, v: Any) -> np.ndarray:
-        """The terms of the energy in which no hidden unit has a part."""
+        """The terms of the energy that do not depend on hidden units."""
         with one_blas_thread():
             return -(v @ self.intercept_visible_)
 
@@ -564,14 +564,14 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
             data.mean(axis=0) - model.mean(axis=0),
         )
 
-    # What the updates below ask of visible units; other kinds of units replace these.
+    # Steps of the updates that depend on the kind of visible units; subclasses override them.
 
     def _visible_rows(self, X: Any, out: np.ndarray) -> None:
         """Write a batch into the buffer."""
         out[...] = X.toarray() if sparse.issparse(X) else X
 
     def _visible_in_place(self, inputs: np.ndarray, rng: np.random.RandomState) -> None:
-        """Visible units, drawn or as probabilities, in place of what the hidden units send them."""
+        """Replace the inputs from the hidden units by visible units: samples or probabilities."""
         inputs += self.intercept_visible_
         sigmoid_in_place(inputs)
         if self.reconstruction == "samples":
@@ -693,6 +693,6 @@ def bias(name: str, value: Any, size: int) -> np.ndarray:
 
 
 def count(name: str, value: Any) -> None:
-    """Refuse what is no whole number of at least 1."""
+    """Raise an error unless a value is an integer of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")

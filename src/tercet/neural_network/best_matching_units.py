@@ -78,7 +78,7 @@ def search_chunk(chunk: tuple, units: Units) -> tuple[np.ndarray, np.ndarray, np
 
 
 def rows_per_chunk(X: np.ndarray, k: int) -> int:
-    """As many rows as fill a chunk, and enough of them to be worth k sums."""
+    """Rows of a chunk: enough of them that adding up k sums per chunk costs little."""
     fill = int(chunks.CHUNK_BYTES * X.shape[0] / max(X.nbytes, 1))
     return max(fill, 8 * k, chunks.GRAIN) // chunks.GRAIN * chunks.GRAIN
 

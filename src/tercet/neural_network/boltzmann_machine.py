@@ -376,7 +376,7 @@ class BoltzmannMachine(Estimator):
         gibbs_sweep(S, self.weights_, self.intercept_, free, rng.random((len(S), len(free))), beta, beta)
 
     def _watched(self, S: np.ndarray, axis: np.ndarray) -> np.ndarray:
-        """What tells chains in different modes apart: energy, active units, and the direction of main weights."""
+        """Quantities that differ between modes: energy, active units, and the direction of main weights."""
         return np.column_stack([self._energy(S), S.sum(axis=1), S @ axis])
 
     def _pseudo_log_likelihood(self, S: np.ndarray, share: np.ndarray) -> float:
@@ -403,7 +403,7 @@ class BoltzmannMachine(Estimator):
             gibbs_sweep(S, self.weights_, self.intercept_, free, u, (k + 1) / TEMPERATURES, 1.0)
         return float(softplus(self.intercept_).sum() + log_sum_exp(log_weight) - np.log(len(S)))
 
-    # What the machine says
+    # Probabilities, energies and samples
 
     @classmethod
     def from_weights(
@@ -457,7 +457,7 @@ class BoltzmannMachine(Estimator):
         return two_values(states, None, type(self).__name__, name="S")
 
     def energy(self, S: Any) -> np.ndarray:
-        """E(s) of states of all units.
+        """Energies E(s) of states of all units.
 
         Parameters
         ----------
@@ -698,7 +698,7 @@ def distinct_rows(X: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray,
 
 
 def initial_weights(n_visible: int, n_hidden: int, rng: np.random.Generator) -> np.ndarray:
-    """Zeros between visible units; small random weights of hidden units, which must not be alike."""
+    """Zeros between visible units; small random weights of hidden units, which must differ."""
     n = n_visible + n_hidden
     W = np.triu(rng.normal(0.0, HIDDEN_SCALE, (n, n)), 1)
     W[:n_visible, :n_visible] = 0.0

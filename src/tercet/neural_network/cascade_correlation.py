@@ -355,8 +355,8 @@ class Patience:
 
 
 class TrainingPhase(Steps):
-    """The passes of one training phase of a candidate or of the outputs. That it may end early is not worth a
-    warning: the next unit corrects what it has left."""
+    """The passes of one training phase of a candidate or of the outputs. A phase that does not converge gives no
+    warning: the next unit corrects the remaining errors."""
 
     def warn(self, reason: str) -> None:
         pass
@@ -494,7 +494,7 @@ class Quickprop:
             limit = GROWTH * np.abs(self.move)
             with np.errstate(divide="ignore", invalid="ignore"):
                 parabola = slope / (self.slope - slope) * self.move
-            # where the slope does not fall, the parabola has no minimum ahead: go on as far as allowed
+            # where the slope does not decrease, the parabola has no minimum ahead: take the largest step allowed
             ahead = np.where(
                 same & (np.abs(slope) >= np.abs(self.slope)), np.sign(self.move) * limit, parabola
             )

@@ -22,7 +22,7 @@ from tercet.neural_network.gaussian_rbm import GaussianRBM
 
 Visible = Literal["auto", "bernoulli", "gaussian"]
 MONITORED = 500  # rows whose reconstruction error is computed after each layer
-GAUSSIAN_RATE = 0.1  # share of the learning rate that real features bear
+GAUSSIAN_RATE = 0.1  # the learning rate of real features, as a share of that of binary ones
 PRETRAINING = {
     "cd": "layer by layer, each a restricted Boltzmann machine learned by contrastive divergence",
     "pcd": "layer by layer, by persistent contrastive divergence",
@@ -293,7 +293,7 @@ def upwards(X: Any, coefs: list[np.ndarray], intercepts: list[np.ndarray]) -> An
 
 
 def reconstruction_error(rbm: BernoulliRBM, X: Any) -> float:
-    """Mean squared difference of some rows and what their hidden probabilities stand for."""
+    """Mean squared difference between some rows and their reconstructions from hidden probabilities."""
     some = X[:: -(-X.shape[0] // MONITORED)]
     rows = some.toarray() if sparse.issparse(some) else some
     return float(((rows - rbm.inverse_transform(rbm.transform(some))) ** 2).mean())

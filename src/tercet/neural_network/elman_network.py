@@ -224,7 +224,7 @@ class RecurrentNetwork(SequenceEstimator):
         return H
 
     def _recurrence(self, borders: np.ndarray) -> tuple[Any, ...]:
-        """What the kernels get of the recurrent layer: W, the borders of sequences and the number of f."""
+        """Arguments of the kernels for the recurrent layer: W, the borders of sequences and the number of f."""
         W = np.ascontiguousarray(self.recurrent_weights_)
         return read_only(W), read_only(borders), ACTIVATIONS.index(self.activation)
 

@@ -144,7 +144,7 @@ class GaussianRBM(BernoulliRBM):
         return {**super()._learned(), **({"sigma_": self.sigma_} if "sigma_" in vars(self) else {})}
 
     def _measures(self, X: Any) -> dict[str, float]:
-        """What the history shows: how far means of one Gibbs step are from some rows, in units of σ."""
+        """Measures of `history_`: the mean squared reconstruction error of some rows, in units of σ²."""
         some = np.linspace(0, X.shape[0] - 1, min(X.shape[0], 500)).astype(int)
         rows = X[some].toarray() if sparse.issparse(X) else X[some]
         error = (rows - self._mean_visibles(self._mean_hiddens(rows))) / self.sigma_

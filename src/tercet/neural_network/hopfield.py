@@ -27,7 +27,7 @@ ROWS = 256  # states that one thread recalls at a time
 
 
 class Recall(NamedTuple):
-    """What a network makes of states.
+    """Result of a recall.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     @property
     def _low(self) -> float:
-        """The lower state."""
+        """The lower one of the two states."""
         return -1.0 if self.states == "bipolar" else 0.0
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
@@ -395,7 +395,7 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return np.array([places.get(row.tobytes(), -1) for row in S.astype(np.int8)], dtype=np.int64)
 
     def energy(self, X: Any) -> np.ndarray:
-        """E(s) of states.
+        """Energies E(s) of states.
 
         Parameters
         ----------
@@ -431,7 +431,7 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return ~((inputs > slack) & (S < 1.0) | (inputs < -slack) & (S == 1.0)).any(axis=1)
 
     def spurious_states(self, n_starts: int = 1000) -> np.ndarray:
-        """Stable states that are no stored patterns, found from random states.
+        """Stable states that are not stored patterns, found from random states.
 
         Parameters
         ----------
@@ -593,7 +593,7 @@ def hopfield_capacity(
 def recalled_overlap(
     n_units: int, n_patterns: int, algorithm: Any, n_trials: int, rng: np.random.Generator
 ) -> float:
-    """Mean overlap of random patterns with what networks recall from them."""
+    """Mean overlap of random patterns with the states that networks recall from them."""
     found = 0.0
     for _ in range(n_trials):
         X = np.where(rng.random((n_patterns, n_units)) < 0.5, -1.0, 1.0)

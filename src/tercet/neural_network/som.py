@@ -461,7 +461,7 @@ class Grid:
         self.places = np.column_stack([j + 0.5 * (i % 2) * hexagonal, i * self.height])
 
     def blocks(self) -> list[slice]:
-        """The units, some at a time."""
+        """Slices of at most `UNIT_BLOCK` units."""
         return [slice(k, min(k + UNIT_BLOCK, self.size)) for k in range(0, self.size, UNIT_BLOCK)]
 
     def squared_distances(self, some: Any) -> np.ndarray:
@@ -491,7 +491,7 @@ class Grid:
 
 
 class Survey:
-    """What the first passes over the rows find: missing values, the means and the principal axes."""
+    """Statistics of the rows: missing values, means and principal axes."""
 
     def __init__(self, X: Any, weight: Any, n_jobs: int, whole: bool = True) -> None:
         self.chunks: Any = Chunks(X, weight, rows=rows_per_chunk(X, 1))
@@ -535,7 +535,7 @@ def weights_of(chunk: tuple) -> np.ndarray:
 
 
 def refuse_empty(empty: np.ndarray) -> None:
-    """Refuse rows without any value."""
+    """Raise an error where a row has no known value."""
     if empty.any():
         raise ValueError(f"SOM: all values of row {np.flatnonzero(empty)[0]} of X are missing.")
 

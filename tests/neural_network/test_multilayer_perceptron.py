@@ -379,7 +379,7 @@ def test_ctrl_c_leaves_the_last_epoch():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"solver": "bp", "shuffle": False}, "solver='bp' visits single rows. Use solver='lbfgs'"),
+        ({"solver": "bp", "shuffle": False}, "solver='bp' visits single rows. Use 'lbfgs'"),
         ({"solver": "accumulated-bp", "switch_below": 0.1}, "switch_below goes on with standard"),
         ({"solver": "sgd"}, "shuffle=True visits the rows in a random order"),
         ({"solver": "adam", "shuffle": False, "early_stopping": True}, "Set early_stopping=False"),

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import tercet.theory
 from tercet.theory import (
     agnostic_sample_size,
     finite_class_bound,
@@ -234,3 +235,16 @@ def test_mcdiarmid_sample_size_inverts_the_bound():
         m = mcdiarmid_sample_size(0.07, 0.01, 3.0, two_sided=two_sided)
         bounds = [mcdiarmid_bound(0.07, np.full(n, 3.0 / n), two_sided=two_sided) for n in (m, m - 1)]
         assert bounds[0] <= 0.01 < bounds[1]
+
+
+def test_every_bound_states_its_assumption_or_where_it_stands():
+    bounds = [
+        name for name in tercet.theory.__all__ if name.endswith(("_bound", "_epsilon", "_delta", "_eta"))
+    ]
+    bounds += [name for name in tercet.theory.__all__ if name.endswith(("_sample_size", "_confidence"))]
+    assert len(bounds) > 25
+    for name in {*bounds} - {
+        "log_sauer_bound",
+        "linear_rademacher_bound",
+    }:  # formulas that hold for any numbers
+        assert "ssumption" in getattr(tercet.theory, name).__doc__, name

@@ -146,7 +146,7 @@ class LayeredPerceptron(Perceptron):
         if (W[0].shape[0], W[-1].shape[1]) != (sizes["features"], sizes["units"]):
             raise ValueError(
                 f"{type(self).__name__}: hidden_weights_ lead from {W[0].shape[0]} inputs to {W[-1].shape[1]} "
-                f"units; expected are {sizes['features']} and {sizes['units']}."
+                f"units; expected {sizes['features']} and {sizes['units']}."
             )
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:

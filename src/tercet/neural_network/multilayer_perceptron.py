@@ -141,7 +141,9 @@ class MultilayerPerceptron(Estimator):
             self._layout(np.float64)
 
     def _streaming_refusal(self) -> str:
-        instead = "Use solver='lbfgs' or 'accumulated-bp', 'adam' or 'sgd' with shuffle=False, or partial_fit on batches."
+        instead = (
+            "Use 'lbfgs' or 'accumulated-bp', 'adam' or 'sgd' with shuffle=False, or partial_fit on batches."
+        )
         if self.solver == "lbfgs":
             return ""
         if self.early_stopping:
@@ -195,7 +197,7 @@ class MultilayerPerceptron(Estimator):
     def _train(
         self, layout: Layout, flat: np.ndarray, X: Any, T: np.ndarray, weight: Any, rng: np.random.RandomState
     ) -> np.ndarray:
-        """Epochs of updates, until the loss or the validation score has stopped to improve."""
+        """Epochs of updates, until the loss or the validation score no longer improves."""
         X, T, weight, held = self._hold_out(X, T, weight, rng)
         epochs = self._epochs(layout, X, T, weight)
         best, order = flat, np.arange(X.shape[0])
@@ -299,7 +301,7 @@ class MultilayerPerceptron(Estimator):
         return Penalty(self.alpha, self.error_weight, layout)
 
     def _epochs(self, layout: Layout, X: Any, T: Any, weight: Any, updates: Any = None) -> Any:
-        """What makes an epoch with this solver; `updates` goes on with momentum and averages of an earlier call."""
+        """The epochs of this solver; `updates` restores the momentum and the averages of an earlier call."""
         penalty, n, rate = self._penalty(layout), layout.n_parameters, self.learning_rate_init
         if self.solver == "adam":
             rule: Any = Adam(n, layout.dtype, rate, self.beta_1, self.beta_2, self.epsilon)
@@ -539,8 +541,8 @@ class MLPClassifier(MultilayerPerceptron, Classifier):
     shuffle : bool, default=True
         Visit the rows in a new random order in each epoch; False is the order of the data.
     random_state : int, RandomState, Generator or None
-        Decides initial weights, order of rows and validation rows. The same number gives the network that it gives
-        in scikit-learn.
+        Seed of the initial weights, of the order of the rows and of the choice of validation rows. The same number
+        gives the same network as in scikit-learn ("lbfgs" apart, whose line search is another one).
     tol : float, default=1e-4
         The least improvement of the loss (or validation score) that counts; for "lbfgs", the largest gradient at
         the end.
@@ -958,8 +960,8 @@ class MLPRegressor(MultilayerPerceptron, Regressor):
     shuffle : bool, default=True
         Visit the rows in a new random order in each epoch; False is the order of the data.
     random_state : int, RandomState, Generator or None
-        Decides initial weights, order of rows and validation rows. The same number gives the network that it gives
-        in scikit-learn.
+        Seed of the initial weights, of the order of the rows and of the choice of validation rows. The same number
+        gives the same network as in scikit-learn ("lbfgs" apart, whose line search is another one).
     tol : float, default=1e-4
         The least improvement of the loss (or validation score) that counts; for "lbfgs", the largest gradient at
         the end.

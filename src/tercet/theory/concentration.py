@@ -63,6 +63,8 @@ def hoeffding_bound(
 ) -> float:
     """Bound on the probability that a mean is further than `t` from its expectation.
 
+    Assumption: the variables are independent, and each lies in its range.
+
     Parameters
     ----------
     t : float
@@ -98,6 +100,8 @@ def hoeffding_epsilon(
 ) -> float:
     """Deviation that a mean exceeds with probability at most `delta`: `hoeffding_bound` solved for t.
 
+    Parameters and assumption are those of `hoeffding_bound`; `delta` is the probability, between 0 and 1.
+
     Examples
     --------
     >>> round(hoeffding_epsilon(0.05, 200, two_sided=True), 10)
@@ -112,6 +116,8 @@ def hoeffding_sample_size(
     epsilon: float, delta: float, ranges: tuple[float, float] = (0.0, 1.0), *, two_sided: bool = False
 ) -> int:
     """Rows that keep the mean within `epsilon` of its expectation with probability at least 1 - `delta`.
+
+    The assumption is that of `hoeffding_bound`; `ranges` is one pair for all variables.
 
     Examples
     --------
@@ -135,6 +141,8 @@ def mcdiarmid_bound(t: float, differences: Any, *, two_sided: bool = False) -> f
 
     With f the mean of m variables in [0, 1], c_i = 1 / m, it is Hoeffding's inequality.
 
+    Assumption: the variables are independent, and changing the i-th alone changes f by at most c_i.
+
     Parameters
     ----------
     t : float
@@ -156,6 +164,8 @@ def mcdiarmid_bound(t: float, differences: Any, *, two_sided: bool = False) -> f
 def mcdiarmid_epsilon(delta: float, differences: Any, *, two_sided: bool = False) -> float:
     """Deviation that f exceeds with probability at most `delta`: `mcdiarmid_bound` solved for t.
 
+    Parameters and assumption are those of `mcdiarmid_bound`; `delta` is the probability, between 0 and 1.
+
     Examples
     --------
     >>> round(mcdiarmid_epsilon(0.05, np.full(200, 1 / 200), two_sided=True), 10)
@@ -170,7 +180,8 @@ def mcdiarmid_sample_size(
 ) -> int:
     """Number of variables m that keeps f within `epsilon` of its expectation with probability at least 1 - `delta`.
 
-    Each variable may change f by at most c / m, as in a mean of variables whose range is c.
+    Assumption: the variables are independent, and each alone changes f by at most c / m, as in a mean of variables
+    whose range is c.
 
     Parameters
     ----------
@@ -232,6 +243,8 @@ def chernoff_bound(
 
     It knows the expectation, and so is never weaker than Hoeffding's inequality; much stronger near 0 and 1.
 
+    Assumption: the variables are independent and lie in [0, 1]; `mean` is the mean of their expectations.
+
     Parameters
     ----------
     t : float
@@ -276,6 +289,8 @@ def _chernoff_exponents(t: float, p: float, form: str) -> tuple[float, float]:
 def chernoff_epsilon(delta: float, n_samples: float, mean: float, *, tail: Tail = "upper") -> float:
     """Deviation that the mean exceeds with probability at most `delta`: `chernoff_bound` solved for t.
 
+    Parameters and assumption are those of `chernoff_bound`; `delta` is the probability, between 0 and 1.
+
     Examples
     --------
     >>> round(chernoff_epsilon(0.05, 100, 0.05), 6), round(hoeffding_epsilon(0.05, 100), 6)
@@ -295,6 +310,8 @@ def chernoff_epsilon(delta: float, n_samples: float, mean: float, *, tail: Tail 
 def chernoff_sample_size(epsilon: float, delta: float, mean: float, *, tail: Tail = "upper") -> int:
     """Rows that keep the mean within `epsilon` of its expectation with probability at least 1 - `delta`.
 
+    Parameters and assumption are those of `chernoff_bound`.
+
     Examples
     --------
     >>> chernoff_sample_size(0.1, 0.05, 0.05), hoeffding_sample_size(0.1, 0.05)
@@ -313,6 +330,8 @@ def chernoff_sample_size(epsilon: float, delta: float, mean: float, *, tail: Tai
 )
 def jensen_gap(f: Callable[..., Any], x: Any, probabilities: Any = None) -> float:
     """E f(x) - f(E x) of a finite distribution: at least 0 for a convex f, at most 0 for a concave one.
+
+    Jensen's inequality assumes that f is convex (or concave); this function does not check it.
 
     Parameters
     ----------

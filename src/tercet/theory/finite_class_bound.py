@@ -49,6 +49,9 @@ def finite_class_bound(
 ) -> float:
     """Bound on the expected risk of any of finitely many hypotheses.
 
+    Assumption: the rows are independent draws from one distribution, the hypotheses are fixed before the rows
+    are seen, and the loss lies in [0, 1].
+
     Parameters
     ----------
     n_hypotheses : number
@@ -80,6 +83,8 @@ def finite_class_sample_size(
 ) -> int:
     """Rows that make the bound's eps at most `epsilon`: the least N with d exp(-2 N eps^2) <= delta.
 
+    The assumptions are those of `finite_class_bound`.
+
     Examples
     --------
     >>> finite_class_sample_size(10, 0.051469978, 0.05)
@@ -97,7 +102,9 @@ def finite_class_confidence(
 ) -> float:
     """Bound d exp(-2 N eps^2) on the probability that some hypothesis' risk exceeds its empirical risk by eps.
 
-    At most 1, which says nothing.
+    At most 1, which is no restriction.
+
+    The assumptions are those of `finite_class_bound`.
 
     Examples
     --------
@@ -114,6 +121,8 @@ def agnostic_sample_size(n_hypotheses: float, epsilon: float, delta: float) -> i
 
     Agnostic learning: P(R(h) - min R(h') <= eps) >= 1 - delta, whether or not any hypothesis is right. If all
     empirical risks are within eps / 2 of the risks, the minimiser's risk is within eps of the least one.
+
+    The assumptions are those of `finite_class_bound`.
 
     Examples
     --------
@@ -136,6 +145,9 @@ def realizable_bound(
     n_hypotheses: float, n_samples: float, delta: float, *, exponential: bool = True
 ) -> float:
     """Bound on the risk of every hypothesis that makes no mistake on the rows.
+
+    Assumption: the rows are independent draws from one distribution, the hypotheses are fixed before the rows
+    are seen, and one of them is the target.
 
     Parameters
     ----------
@@ -166,6 +178,8 @@ def realizable_sample_size(
 ) -> int:
     """Rows after which every hypothesis without a mistake has risk at most `epsilon`.
 
+    The assumptions are those of `realizable_bound`.
+
     Examples
     --------
     >>> realizable_sample_size(1000, 0.1, 0.05), realizable_sample_size(1000, 0.1, 0.05, exponential=False)
@@ -180,6 +194,8 @@ def realizable_confidence(
     n_hypotheses: float, n_samples: float, epsilon: float, *, exponential: bool = True
 ) -> float:
     """Bound on the probability that a hypothesis of risk above `epsilon` makes no mistake on the rows.
+
+    The assumptions are those of `realizable_bound`.
 
     Examples
     --------

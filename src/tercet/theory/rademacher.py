@@ -160,6 +160,8 @@ def massart_bound(values: Any) -> float:
 
     max ||f|| sqrt(2 ln |F|) / m, where ||f|| is the Euclidean norm of the values on the m points.
 
+    Assumption: the class has finitely many different rows of values on the points.
+
     Examples
     --------
     >>> from tercet.theory import dichotomies
@@ -172,6 +174,8 @@ def massart_bound(values: Any) -> float:
 
 def growth_rademacher_bound(growth: int | float, n_samples: float) -> float:
     """Bound sqrt(2 ln Pi(m) / m) on the Rademacher complexity of a class with values -1 and 1 (9.33).
+
+    Assumption: the functions have the values -1 and 1, and at most Pi(m) labellings of m points.
 
     Examples
     --------
@@ -216,6 +220,9 @@ def rademacher_bound(
 ) -> float:
     """Bound on the expectation of every function of a class, or on the error of every classifier.
 
+    Assumption: the rows are independent draws from one distribution, and the class is fixed before the rows are
+    seen.
+
     Parameters
     ----------
     complexity : float
@@ -256,7 +263,9 @@ def rademacher_delta(
 ) -> float:
     """Probability with which a gap of `epsilon` may be exceeded: `rademacher_bound` solved for delta.
 
-    At most 1, which says nothing.
+    At most 1, which is no restriction.
+
+    Parameters and assumptions are those of `rademacher_bound`.
 
     Examples
     --------
@@ -277,6 +286,8 @@ def rademacher_sample_size(
     values: Literal["real", "binary"] = "binary",
 ) -> int:
     """Rows that bring the gap of `rademacher_bound` down to `epsilon`.
+
+    The assumptions are those of `rademacher_bound`.
 
     Parameters
     ----------

@@ -185,6 +185,9 @@ def stability_bound(
 ) -> float:
     """Bound on the risk of a uniformly stable learner.
 
+    Assumption: the rows are independent draws from one distribution, the learner is uniformly stable with beta,
+    and the loss lies in [0, M].
+
     Parameters
     ----------
     beta : float
@@ -224,7 +227,9 @@ def stability_delta(
 ) -> float:
     """Probability with which a gap of `epsilon` may be exceeded: `stability_bound` solved for delta.
 
-    At most 1, which says nothing.
+    At most 1, which is no restriction.
+
+    Parameters and assumptions are those of `stability_bound`.
 
     Examples
     --------
@@ -245,6 +250,8 @@ def stability_sample_size(
     kind: Literal["empirical", "leave-one-out"] = "empirical",
 ) -> int:
     """Rows that bring the gap of `stability_bound` down to `epsilon`, for a learner with beta = c / m.
+
+    The assumptions are those of `stability_bound`.
 
     Parameters
     ----------

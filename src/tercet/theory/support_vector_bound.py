@@ -22,7 +22,10 @@ def support_vector_bound(machine: Any, n_samples: float | None = None) -> float:
     """Upper estimate of the expected test error: support vectors / rows.
 
     The expectation is over training sets; one machine's fraction is an estimate of the bound, not a bound itself.
-    It is the leave-one-out error at most: only a support vector can be wrong when it is left out.
+    The leave-one-out error is at most this fraction, since only support vectors can be misclassified when they are
+    left out.
+
+    Assumption: the rows are independent draws from one distribution.
 
     Parameters
     ----------

@@ -33,6 +33,8 @@ FORMS = ("vapnik", "growth", "rademacher")
 def vc_confidence(vc_dimension: float, n_samples: float, eta: float, *, form: Form = "vapnik") -> float:
     """The confidence term of the bound.
 
+    Parameters and assumptions are those of `vc_bound`.
+
     Examples
     --------
     >>> [round(vc_confidence(h, 1000, 0.05), 7) for h in (3, 10, 100)]
@@ -53,7 +55,9 @@ def vc_confidence(vc_dimension: float, n_samples: float, eta: float, *, form: Fo
 def vc_eta(vc_dimension: float, n_samples: float, epsilon: float, *, form: Form = "vapnik") -> float:
     """Probability with which a confidence term of `epsilon` may fail: `vc_confidence` solved for eta.
 
-    At most 1, which says nothing.
+    At most 1, which is no restriction.
+
+    Parameters and assumptions are those of `vc_bound`.
 
     Examples
     --------
@@ -107,6 +111,9 @@ def vc_bound(
 ) -> float:
     """Bound on the expected 0-1 risk of every function of a class with finite VC dimension.
 
+    Assumption: the rows are independent draws from one distribution, and the class is fixed before the rows are
+    seen.
+
     Parameters
     ----------
     vc_dimension : number
@@ -118,7 +125,8 @@ def vc_bound(
     empirical_risk : float, default=0.0
         Error rate on the rows.
     form : {"vapnik", "growth", "rademacher"}, default="vapnik"
-        Which of the three bounds at the top of this page.
+        "vapnik": eps = sqrt((h (ln(2 l / h) + 1) - ln(eta / 4)) / l). "growth": sqrt((8 h ln(2 e l / h) +
+        8 ln(4 / eta)) / l). "rademacher": sqrt(2 h ln(e l / h) / l) + sqrt(ln(1 / eta) / (2 l)).
 
     Examples
     --------
@@ -132,6 +140,8 @@ def vc_bound(
 
 def vc_sample_size(vc_dimension: float, epsilon: float, eta: float, *, form: Form = "vapnik") -> int:
     """Rows that bring the confidence term down to `epsilon`.
+
+    Parameters and assumptions are those of `vc_bound`.
 
     Examples
     --------
@@ -157,6 +167,8 @@ def sauer_bound(
     form: Literal["sum", "power"] = "sum",
 ) -> int | float:
     """Bound on the number of labellings that a class of finite VC dimension gives m points.
+
+    Assumption: no set of d + 1 points is shattered by the class.
 
     Parameters
     ----------
@@ -199,6 +211,9 @@ def log_sauer_bound(n_points: int, vc_dimension: int, *, form: Literal["sum", "p
 def growth_confidence(growth: int | float, n_samples: float, epsilon: float) -> float:
     """Bound 4 Pi(2 m) exp(-m eps^2 / 8) on the probability that some risk is eps from its empirical risk (9.19).
 
+    Assumption: the rows are independent draws from one distribution, and the class is fixed before the rows are
+    seen.
+
     Parameters
     ----------
     growth : int or float
@@ -225,6 +240,8 @@ def growth_confidence(growth: int | float, n_samples: float, epsilon: float) -> 
 
 def growth_epsilon(growth: int | float, n_samples: float, delta: float) -> float:
     """Distance of risk and empirical risk that is exceeded with probability at most `delta`, from Pi(2 m).
+
+    Parameters and assumptions are those of `growth_confidence`.
 
     Examples
     --------

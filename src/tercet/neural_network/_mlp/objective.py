@@ -84,14 +84,14 @@ class WholeObjective:
 
 
 class BlockPool:
-    """Memory for blocks of rows, which threads take and give back; it stays behind when it is sent elsewhere."""
+    """Buffers for blocks of rows, which threads borrow; pickling leaves them out."""
 
     def __init__(self, layout: Layout, height: int) -> None:
         self.layout, self.height = layout, height
         self.free: list[BlockGradient] = []
 
     def take(self) -> BlockGradient:
-        """Memory that nobody uses just now."""
+        """A free buffer, or a new one."""
         try:
             return self.free.pop()
         except IndexError:

@@ -622,14 +622,19 @@ def neighbors():
 
 
 def neural_network():
-    from sklearn.neural_network import MLPClassifier
+    from sklearn.datasets import load_digits
+    from sklearn.neural_network import BernoulliRBM, MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     X, y = iris()
-    model = make_pipeline(StandardScaler(), MLPClassifier((8,), solver="lbfgs", random_state=0, max_iter=200))
+    # A penalty large enough for one minimum; else rounding decides which local minimum is found.
+    network = MLPClassifier((8,), "tanh", solver="lbfgs", alpha=1.0, random_state=0, max_iter=200)
+    model = make_pipeline(StandardScaler(), network)
     assert model.fit(X, y).score(X, y) > 0.95
-    return {"p": model.predict_proba(X)}
+    pixels = load_digits().data[:200] / 16
+    rbm = BernoulliRBM(20, random_state=0, n_iter=3).fit(pixels)
+    return {"p": model.predict_proba(X), "h": rbm.transform(pixels), "score": rbm.score_samples(pixels)}
 
 
 def pipeline():

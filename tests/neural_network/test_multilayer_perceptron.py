@@ -400,3 +400,9 @@ def test_what_learns_from_a_source(options, says, tmp_path):
             streamed = model.fit(source, y=y).coefs_
             for here, there in zip(streamed, model.fit(X, Y).coefs_):
                 np.testing.assert_array_equal(here, there)
+
+
+def test_a_reject_option_that_is_set_after_fit_is_checked_too():
+    model = MLPClassifier((3,), output="one-of-c", solver="lbfgs", max_iter=5, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="read by a threshold"):
+        model.set_params(reject=(0.3, 0.7)).predict(X)

@@ -821,6 +821,7 @@ class MLPClassifier(MultilayerPerceptron, Classifier):
         labels = self.classes_[decided]
         if self.reject is None:
             return labels
+        self._check_reject()  # it may have been set after fit
         label = rejection_label(self.classes_, self.reject_label, type(self).__name__)
         return with_rejected(labels, code.rejected(outputs, self.reject), label)
 

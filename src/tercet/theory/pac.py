@@ -150,8 +150,10 @@ class OneClass:
 
 def _fit(learner: Any, X: Any, y: Any) -> Any:
     """The fitted estimator; many classifiers refuse a sample of one class."""
-    classes = np.unique(y) if hasattr(learner, "__sklearn_tags__") and is_classifier(learner) else ()
-    return OneClass(classes[0]) if len(classes) == 1 else clone(learner).fit(X, y)
+    classes = np.unique(y)
+    if len(classes) == 1 and hasattr(learner, "__sklearn_tags__") and is_classifier(learner):
+        return OneClass(classes[0])
+    return clone(learner).fit(X, y)
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,3 +88,11 @@ def test_a_rate_of_1_moves_the_winner_onto_the_row():
         [1.0, 0.5],
         [4.0, 6.0],
     ]
+
+
+@pytest.mark.parametrize("kind", ["exponential", "linear", "inverse"])
+@pytest.mark.parametrize(("start", "end"), [(5e-324, 0.2), (0.2, 5e-324)])
+def test_rates_far_apart_stay_between_their_ends(kind, start, end):
+    rates = decayed(kind, start, end, np.linspace(0, 1, 11))
+    assert (rates[0], rates[-1]) == (start, end)
+    assert ((rates >= 0) & (rates <= 0.2)).all()

@@ -288,7 +288,7 @@ class HiddenSizeSearch(SelectedEstimator):
                 f"{name}: algorithm='prune' adds its penalty to alpha, which error_weight="
                 f"{self.estimator.error_weight!r} of the estimator takes the place of. Set error_weight=None."
             )
-        found = [(size,) if np.ndim(size) == 0 else tuple(size) for size in self.sizes]
+        found = [tuple(np.atleast_1d(np.asarray(size, dtype=object))) for size in self.sizes]
         whole = all(isinstance(n, numbers.Integral) and int(n) >= 1 for size in found for n in size)
         if not found or not whole or not all(found):
             raise ValueError(

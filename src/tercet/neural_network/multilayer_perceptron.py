@@ -167,8 +167,8 @@ class MultilayerPerceptron(Estimator):
             The targets: labels, several 0/1 labels per row, or numbers.
         sample_weight : array of shape (n_samples,), optional
             Weight of each row; a weight of 2 is equivalent to repeating the row. For "adam" and "sgd" this holds in
-            expectation: the loss of a batch is divided by its number of rows times the mean weight of all rows, where
-            scikit-learn divides by the sum of the weights in the batch.
+            expectation: the loss of a batch is divided by its number of rows times the mean weight of all rows.
+            (scikit-learn divides by the sum of the weights in the batch.)
 
         Returns
         -------

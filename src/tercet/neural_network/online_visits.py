@@ -28,11 +28,14 @@ def decayed(kind: str, start: float, end: float, progress: np.ndarray) -> np.nda
     p = np.minimum(progress, 1.0)
     if kind == "constant":
         return np.full(p.shape, float(start))
-    if kind == "linear":
-        return start + (end - start) * p
-    if kind == "inverse":
-        return start / (1.0 + (start / end - 1.0) * p)
-    return start * (end / start) ** p
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # start / end may overflow
+        if kind == "linear":
+            rates = start + (end - start) * p
+        elif kind == "inverse":
+            rates = start / (1.0 + (start / np.float64(end) - 1.0) * p)
+        else:
+            rates = start ** (1.0 - p) * end**p
+    return np.where(p <= 0, start, np.where(p >= 1, end, rates))
 
 
 def visit_order(n: int, weight: np.ndarray | None, rng: np.random.Generator, shuffle: bool) -> np.ndarray:

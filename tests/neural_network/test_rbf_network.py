@@ -189,3 +189,13 @@ def test_class_weight_is_a_sample_weight(rows):
     share = np.bincount(labels) / len(labels)
     weighted = RBFNetworkClassifier(centers=X[:8]).fit(X, labels, sample_weight=0.5 / share[labels])
     np.testing.assert_allclose(balanced.weights_, weighted.weights_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("algorithm", ["lstsq", "gd", "lbfgs"])
+def test_rows_beyond_the_reach_of_a_unit_have_no_activation(algorithm):
+    X = np.array([[0.0], [1e100], [2e100]])
+    model = RBFNetwork(centers=[[0.0]], beta=1e200, algorithm=algorithm, learn="weights")
+    with np.errstate(over="raise"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, [1.0, 0.0, 0.0])
+    assert model.hidden_activations(X).ravel().tolist() == [1.0, 0.0, 0.0]

@@ -413,7 +413,8 @@ def error_statistics(chunk: Any, C: Any, beta: Any, W: Any, b: Any, learned: int
     """Half the squared error of a chunk, and its derivatives by W, b, log β and C (as far as they are learned)."""
     X, Y, weight = chunk
     D = squared_distances(X, C)
-    P = np.exp(-beta * D)
+    with np.errstate(over="ignore"):  # exp(-inf) is the right 0
+        P = np.exp(-beta * D)
     E = P @ W.T + b - Y
     S = E if weight is None else weight[:, None] * E  # weighted residuals
     found: list[Any] = [0.5 * float((S * E).sum()), S.T @ P, S.sum(axis=0)]
@@ -446,7 +447,8 @@ def activations(X: Any, C: np.ndarray, beta: np.ndarray) -> np.ndarray:
            [0.3679]])
     """
     P = squared_distances(X, C)
-    P *= -beta
+    with np.errstate(over="ignore"):  # exp(-inf) is the right 0
+        P *= -beta
     return np.exp(P, out=P)
 
 

@@ -277,7 +277,7 @@ def _rbf_units(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     return plot_rbf_units(model, feature_names=feature_names, ax=ax)
 
 
-@picture("hidden_weights_", "output_weights_")
+@picture("hidden_weights_", "hidden_intercept_", "output_weights_")
 def _cascade(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     return plot_cascade(model, feature_names, ax=ax)
 

@@ -63,6 +63,7 @@ WORDS = {
 TITLES = {  # of chapters without examples
     ("Li", "ch. 23"): ("feedforward neural networks (前馈神经网络)", "前馈神经网络"),
     ("Li", "ch. 28"): ("generative adversarial networks (生成对抗网络)", "生成对抗网络"),
+    ("Machine Learning in Depth", "ch. 24"): ("spaces of mathematics (数学中的空间)", "数学中的空间"),
 }
 
 

@@ -172,3 +172,22 @@ def test_strong_convexity_bounds_the_first_step():
     found = minimize(Bowl(), np.zeros(3), method="lbfgs")
     assert found.success
     assert found.nfev == 2  # a step of 1 / |g| would be ten times too long
+
+
+@pytest.mark.parametrize("seed", [3, 13, 37])
+def test_a_short_step_into_a_kink_is_no_sign_of_a_minimum(seed):
+    """f changes by next to nothing where a line search ends in a kink, far from a minimum."""
+    rng = np.random.default_rng(seed)
+    A, b = rng.normal(size=(40, 6)), rng.normal(size=40)
+
+    def fun(x):
+        r = A @ x - b
+        return float(np.maximum(r, 0.0).sum() + 0.1 * (r @ r)), A.T @ ((r > 0) + 0.2 * r)
+
+    def minimum(start, tol):
+        stop = {"value": tol, "gradient": 1e-8}
+        return minimize(fun, start, jac=True, method="lbfgs", stop=stop, max_iter=300)
+
+    found = minimum(np.full(6, 3.0), 2e-9)
+    best = min(minimum(start, 1e-14).fun for start in rng.normal(size=(20, 6)))
+    assert found.fun <= best * (1 + 7e-4)

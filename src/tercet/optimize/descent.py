@@ -32,6 +32,7 @@ FAILED = {  # status and message of the reasons that end a loop without success
     "unbounded": (5, "f seems to be unbounded below: it falls without end along the last direction."),
 }
 CRITERIA = ("gradient", "value", "step")
+SHORT = 1e-6  # a step by this part of the first one that was tried says that the direction is poor
 PATIENCE = 8  # iterations in a row that reduce neither f nor the gradient before the loop gives up
 # Loop for calls outside an estimator, whose own loop names the parameters to change.
 standalone_loop = functools.partial(
@@ -138,7 +139,7 @@ def descend(
     floor = f - UNBOUNDED * (1 + abs(f))
     loop = (steps or standalone_loop)(max_iter)
     grad_norm = initial_norm = criteria.norm(g)
-    moves, reason = 0, criteria.met(grad_norm)
+    moves, reason, restarted = 0, criteria.met(grad_norm), False
     for step in loop:
         if reason is not None:  # x0 meets a criterion already
             step.report(x, fun=f, grad_norm=grad_norm, step=0.0)
@@ -148,14 +149,17 @@ def descend(
         while point is None:
             ray = Ray(objective, x, f, g, method.direction(x, g))
             if ray.start.slope < 0 or not getattr(search, "descent", True):
-                point = search(ray, method.initial_step(ray))
+                first = method.initial_step(ray)
+                point = search(ray, first)
             if point is None and not method.reset():
                 break
         if point is None:  # no lower point along any direction
             flat = -ray.start.slope <= 100 * ray.noise
             reason = "precision" if flat else "unbounded" if ray.lowest < floor else "failed"
+            if reason == "failed" and restarted:  # f changed by less than tol already
+                reason = "value"
             step.report(x, fun=f, grad_norm=grad_norm, step=0.0)
-            step.converged(reason == "precision")
+            step.converged(reason in CONVERGED)
             break
         delta, y, change = point.x - x, point.gradient - g, abs(f - point.fun)
         x, f, g, grad_norm = point.x, point.fun, point.gradient, criteria.norm(point.gradient)
@@ -171,6 +175,11 @@ def descend(
         reason = criteria.met(grad_norm, change, criteria.norm(delta) if "step" in criteria.tol else math.inf)
         if reason is None and criteria.stalled(f, grad_norm, ray.noise):
             reason = "precision"
+        # A small change of f by a step into a kink (of ReLU units, say) is no sign of a minimum: restart, but not
+        # twice in a row.
+        restarted = reason == "value" and not restarted and point.step < SHORT * first and method.reset()
+        if restarted:
+            reason = None
         if step.converged(reason is not None):
             break
     return make_result(

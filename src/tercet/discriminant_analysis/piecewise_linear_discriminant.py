@@ -245,8 +245,8 @@ class PiecewiseLinearDiscriminant(SubclassClassifier):
 
 @inner
 def best_subclasses(X, i, label, own, owner, W, b):
-    """The best subclass of row i's class (or its own), and the best of the others, of equals the first; and whether
-    the former is strictly better."""
+    """The best subclass of row i's class (or its own), the best of the others, and whether the former is strictly
+    better; ties go to the first subclass."""
     right = other = -1
     mine = theirs = 0.0
     for k in range(owner.size):

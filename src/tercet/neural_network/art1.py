@@ -246,7 +246,7 @@ def ones(word):
 
 @inner
 def resonant(x, templates, sizes, count, needed, L):
-    """The category of largest score that passes the vigilance test; of equals, the first; -1 where there is none.
+    """The category of largest score that passes the vigilance test; ties go to the first; -1 where there is none.
 
     The test does not depend on the order of the categories: the best of those that pass is the first that does.
     """

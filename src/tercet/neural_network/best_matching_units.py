@@ -170,7 +170,7 @@ def squared_gap(x, w, missing):
 
 @inner
 def exact_two(x, points, missing):
-    """The two nearest points and the distance from the nearest, in double precision; of equals, the first."""
+    """The two nearest points and the distance from the nearest, in double precision; ties go to the first."""
     best = next_best = np.inf
     first = second = 0
     for u in range(points.shape[0]):

@@ -75,7 +75,7 @@ class CompetitiveLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     cluster_centers_ : array of shape (n_clusters, n_features)
         The units w_j.
     labels_ : array of shape (n_samples,)
-        The nearest unit of each row; of equals, the first.
+        The nearest unit of each row; ties go to the first.
     inertia_ : float
         Sum of squared distances of the rows from their units.
     n_passes_ : int

@@ -262,7 +262,7 @@ def overlap(x, w):
 
 @inner
 def resonant(x, weights, sizes, count, vigilance, alpha):
-    """The category of largest choice that passes the vigilance test; of equals, the first; -1 where there is none.
+    """The category of largest choice that passes the vigilance test; ties go to the first; -1 where there is none.
 
     The test does not depend on the order of the categories: the best of those that pass is the first that does.
     """

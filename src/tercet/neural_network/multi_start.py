@@ -62,7 +62,7 @@ class MultiStart(SelectedEstimator):
     best_estimator_ : estimator
         The chosen fit.
     best_index_ : int
-        Its place among the starts; of equals the first.
+        Its place among the starts; ties go to the first.
     results_ : dict of lists
         A row for each start: "random_state", the seed of the fit, and "loss" (the less the better) or "score" (the
         greater the better). A maximised objective counts as a loss with the opposite sign.

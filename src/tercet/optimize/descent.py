@@ -32,7 +32,9 @@ FAILED = {  # status and message of the reasons that end a loop without success
     "unbounded": (5, "f seems to be unbounded below: it falls without end along the last direction."),
 }
 CRITERIA = ("gradient", "value", "step")
-SHORT = 1e-6  # a step by this part of the first one that was tried says that the direction is poor
+# A small change of f by a step that is shorter than the first one tried by this factor is no sign of a minimum: it
+# may end in a kink, of ReLU units say. The method restarts, but not twice in a row.
+SHORT = 1e-6
 PATIENCE = 8  # iterations in a row that reduce neither f nor the gradient before the loop gives up
 # Loop for calls outside an estimator, whose own loop names the parameters to change.
 standalone_loop = functools.partial(
@@ -154,10 +156,7 @@ def descend(
             if point is None and not method.reset():
                 break
         if point is None:  # no lower point along any direction
-            flat = -ray.start.slope <= 100 * ray.noise
-            reason = "precision" if flat else "unbounded" if ray.lowest < floor else "failed"
-            if reason == "failed" and restarted:  # f changed by less than tol already
-                reason = "value"
+            reason = reason_without_lower_point(ray, floor, restarted)
             step.report(x, fun=f, grad_norm=grad_norm, step=0.0)
             step.converged(reason in CONVERGED)
             break
@@ -175,16 +174,20 @@ def descend(
         reason = criteria.met(grad_norm, change, criteria.norm(delta) if "step" in criteria.tol else math.inf)
         if reason is None and criteria.stalled(f, grad_norm, ray.noise):
             reason = "precision"
-        # A small change of f by a step into a kink (of ReLU units, say) is no sign of a minimum: restart, but not
-        # twice in a row.
         restarted = reason == "value" and not restarted and point.step < SHORT * first and method.reset()
-        if restarted:
-            reason = None
+        reason = None if restarted else reason
         if step.converged(reason is not None):
             break
     return make_result(
         loop, reason, objective, x=x, fun=f, jac=g, grad_norm=grad_norm, nit=moves, **method.result_fields()
     )
+
+
+def reason_without_lower_point(ray: Ray, floor: float, restarted: bool) -> str:
+    """Why no line search found a lower point; before a restart f had changed by less than tol."""
+    if -ray.start.slope <= 100 * ray.noise:
+        return "precision"
+    return "unbounded" if ray.lowest < floor else "value" if restarted else "failed"
 
 
 class StoppingCriteria:

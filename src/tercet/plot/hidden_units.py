@@ -218,6 +218,7 @@ def plot_hidden_states(
     return label_axes(ax, translated("time step"), translated("hidden state"), title)
 
 
+@styled
 def plot_layer_weights(
     model: Any,
     feature_names: Sequence[str] | None = None,

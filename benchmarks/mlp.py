@@ -57,6 +57,11 @@ def adam_torch(data: Data) -> Result:
     X, y = torch.from_numpy(data["X"]), torch.from_numpy(data["y"])
     d, k, q = X.shape[1], int(data["y"].max()) + 1, int(data["hidden"])
     net = nn.Sequential(nn.Linear(d, q), nn.ReLU(), nn.Linear(q, q), nn.ReLU(), nn.Linear(q, k)).to(X.dtype)
+    for layer in net:  # the others' initial weights, of uniform numbers: torch's own have another scale
+        if isinstance(layer, nn.Linear):
+            bound = np.sqrt(6 / (layer.in_features + layer.out_features))
+            nn.init.uniform_(layer.weight, -bound, bound)
+            nn.init.uniform_(layer.bias, -bound, bound)
     optimiser, loss = torch.optim.Adam(net.parameters(), lr=1e-3), nn.CrossEntropyLoss()
     for _ in range(int(data["epochs"])):
         for rows in torch.randperm(len(X)).split(200):
@@ -100,7 +105,7 @@ ROWS = [
             "torch": Contender(adam_torch, ("torch",), "torch"),
         },
         quality=log_loss,
-        tolerance=0.1,
+        tolerance=0.02,  # seeds alone differ by 2 %
         figure="mean log loss on the training rows",
     ),
     Row(
@@ -114,7 +119,7 @@ ROWS = [
         ours=Contender(small_ours, OURS, "tercet"),
         peers={"scikit-learn": Contender(small_sklearn, SKLEARN, "scikit-learn")},
         quality=log_loss,
-        tolerance=0.1,
+        tolerance=0.01,
         figure="mean log loss on the training rows",
     ),
 ]

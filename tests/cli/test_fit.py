@@ -462,6 +462,7 @@ def test_every_method_can_be_fitted_saved_and_used(folder, tmp_path, card):
         settings = [f"estimators={'Ridge, Lasso' if card.task == 'regression' else 'GaussianNB, Perceptron'}"]
     if card.name == "QuadraticDiscriminantAnalysis":
         settings = ["reg_param=0.1"]  # one feature for every category: no full rank without it
+    settings += {"ART1": ["binarize=0.0"], "FuzzyART": ["scale=minmax"]}.get(card.name, [])
     few = {name: value for name, value in NARROW.get(card.name, {}).items() if isinstance(value, int)}
     estimator = build(card, [*settings, *(f"{name}={value}" for name, value in few.items())], seed=0)
     classes = card.task == "classification"

@@ -48,23 +48,27 @@ def adam_sklearn(data: Data) -> Result:
 
 
 def adam_torch(data: Data) -> Result:
-    """The plain loop that everybody writes, in the same type of numbers."""
+    """The plain loop that everybody writes, in the same type of numbers, from the weights and in the order of rows
+    that the others draw: with other numbers the loss differs by up to 4 %."""
     import torch
     from torch import nn
 
-    torch.manual_seed(0)
+    rng = np.random.RandomState(0)
     torch.set_num_threads(2)
     X, y = torch.from_numpy(data["X"]), torch.from_numpy(data["y"])
     d, k, q = X.shape[1], int(data["y"].max()) + 1, int(data["hidden"])
     net = nn.Sequential(nn.Linear(d, q), nn.ReLU(), nn.Linear(q, q), nn.ReLU(), nn.Linear(q, k)).to(X.dtype)
-    for layer in net:  # the others' initial weights, of uniform numbers: torch's own have another scale
+    for layer in net:
         if isinstance(layer, nn.Linear):
             bound = np.sqrt(6 / (layer.in_features + layer.out_features))
-            nn.init.uniform_(layer.weight, -bound, bound)
-            nn.init.uniform_(layer.bias, -bound, bound)
+            weight = rng.uniform(-bound, bound, (layer.in_features, layer.out_features))
+            layer.weight.data = torch.from_numpy(weight.T.copy())
+            layer.bias.data = torch.from_numpy(rng.uniform(-bound, bound, layer.out_features))
+    order = np.arange(len(X))
     optimiser, loss = torch.optim.Adam(net.parameters(), lr=1e-3), nn.CrossEntropyLoss()
     for _ in range(int(data["epochs"])):
-        for rows in torch.randperm(len(X)).split(200):
+        order = order[rng.permutation(len(X))]
+        for rows in torch.from_numpy(order).split(200):
             optimiser.zero_grad()
             loss(net(X[rows]), y[rows]).backward()
             optimiser.step()
@@ -105,7 +109,7 @@ ROWS = [
             "torch": Contender(adam_torch, ("torch",), "torch"),
         },
         quality=log_loss,
-        tolerance=0.02,  # seeds alone differ by 2 %
+        tolerance=0.01,
         figure="mean log loss on the training rows",
     ),
     Row(

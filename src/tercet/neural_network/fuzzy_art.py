@@ -195,7 +195,7 @@ class FuzzyART(Clusterer):
         if self.scale is None:
             return
         low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-        width = high / 2 - low / 2  # the whole may be no number
+        width = high / 2 - low / 2  # high - low may overflow
         self.data_min_ = low
         self.data_range_ = np.where(width > 0, np.minimum(2 * width, np.finfo(np.float64).max), 1.0)
 

@@ -628,7 +628,7 @@ def neural_network():
     from sklearn.preprocessing import StandardScaler
 
     X, y = iris()
-    # A penalty large enough for one minimum; else rounding decides which local minimum is found.
+    # With ReLU units and a small penalty ours may end in another, higher local minimum.
     network = MLPClassifier((8,), "tanh", solver="lbfgs", alpha=1.0, random_state=0, max_iter=200)
     model = make_pipeline(StandardScaler(), network)
     assert model.fit(X, y).score(X, y) > 0.95

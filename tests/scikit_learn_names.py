@@ -1,8 +1,8 @@
 """Write what Tercet passes on of scikit-learn: `python -m tests.scikit_learn_names` (`make names`).
 
 The table `src/tercet/scikit_learn_names.json` has the public names of the installed scikit-learn; `core/lazy.py`
-reads it. Type checkers read stubs: a folder with nothing but a stub for each module that is passed on as a whole,
-and, in the stubs of our families, the import from scikit-learn and `__all__`. A test keeps all of them true.
+reads it. Each module that is passed on as a whole has a file that says so, and a stub for type checkers; the stubs
+of our families have the import from scikit-learn and `__all__`. A test keeps all of them true.
 """
 
 from __future__ import annotations
@@ -26,6 +26,14 @@ from sklearn.utils.discovery import all_estimators
 from tercet.core.lazy import ROOT, TABLE, defined_names
 
 HIDDEN = {"externals", "tests", "conftest"}  # not scikit-learn's own, or not for its users
+HEAD = "# Written by `make names`.\n"
+PASSED_ON = (
+    HEAD
+    + """from tercet.core.lazy import pass_on
+
+pass_on(__name__)
+"""
+)
 # Without `__all__`, and all they have is from private modules.
 REPEATING = ("utils.metadata_routing",)
 # Names of ours that mean something else, or do less, than the same name in another module of scikit-learn.
@@ -96,9 +104,13 @@ def public_modules() -> dict[str, list[str]]:
     return {k: names[k] for k in sorted(names) if names[k] or k.startswith("experimental")}
 
 
+def is_hand_made(file: Path) -> bool:
+    return file.exists() and not file.read_text(encoding="utf-8").startswith(HEAD)
+
+
 def families() -> list[str]:
     """The modules of ours that names are imported from."""
-    folders = sorted(file.parent.name for file in ROOT.glob("*/__init__.py"))
+    folders = sorted(file.parent.name for file in ROOT.glob("*/__init__.py") if is_hand_made(file))
     return sorted({*folders, "io"} - {"cli", "core"})
 
 
@@ -140,17 +152,18 @@ def imported(node: ast.ImportFrom) -> list[str]:
 
 
 def ours() -> dict[str, dict[str, str]]:
-    """For modules that are passed on: names of ours that take the place of scikit-learn's, and their families."""
+    """Modules without code of ours: the names of ours that take the place of scikit-learn's, and their families."""
     found: dict[str, dict[str, str]] = {}
     for inside, names in public_modules().items():
         if not inside or inside in names_by_family():
             continue
+        found[inside] = {}
         for name in names:
             homes = [family for family, own in names_by_family().items() if name in own]
             if homes and f"{inside}.{name}" not in DIFFERENT:
                 # plots and losses of a name that a method has, too, are no estimators
                 (home,) = [family for family in homes if family not in ("plot", "losses", "penalties")]
-                found.setdefault(inside, {})[name] = home
+                found[inside][name] = home
     return found
 
 
@@ -237,7 +250,7 @@ def stub(package: str, written: Path | None) -> str:
     theirs = {*public_modules().get(inside, ())} | {*tasks().get(inside, ())} & experimental_names()
     theirs -= public | modules | {*elsewhere}
     public |= theirs | modules | {*elsewhere}
-    head = "" if written is not None else "# Written by `make names`.\n"
+    head = "" if written is not None else HEAD
     blocks = ["from typing import Any\n"] if root else []
     blocks += [statement(f"sklearn.{inside}".rstrip("."), theirs)] if theirs else []
     blocks += ["".join(own[module] for module in sorted(own))] if own else []
@@ -252,8 +265,10 @@ def files() -> dict[Path, str]:
     for inside in public_modules():
         folder = ROOT.joinpath(*inside.split(".")) if inside else ROOT
         path = folder / "__init__.pyi"
-        hand_made = path if (folder / "__init__.py").exists() else None
-        found[path] = stub(f"tercet.{inside}".rstrip("."), hand_made)
+        hand_made = is_hand_made(folder / "__init__.py")
+        found[path] = stub(f"tercet.{inside}".rstrip("."), path if hand_made else None)
+        if not hand_made:
+            found[path.with_suffix(".py")] = PASSED_ON
     return found
 
 

@@ -8,8 +8,8 @@ otherwise scikit-learn's own object. Three places say which:
 
 - a family's stub, `__init__.pyi`, has the imports that an eager `__init__.py` would have: our names;
 - `scikit_learn_names.json` lists the public names of scikit-learn's modules, so that `dir` does without importing
-  them. `make names` writes it, and the stubs that type checkers read. Modules that are nowhere but in this table
-  are made when they are imported (`pass_on`);
+  them. `make names` writes it, the stubs that type checkers read, and the modules that have no code of ours
+  (`pass_on`);
 - scikit-learn itself is asked for any other name, such as one that a later version has.
 """
 
@@ -44,9 +44,9 @@ def scikit_learn_table() -> dict[str, Any]:
     Returns
     -------
     table : dict
-        "version" of scikit-learn, as in "1.9"; "modules", the public names of each module; "ours", for modules in
-        which we have nothing but names of families called otherwise, the family of each of them; "tasks", what
-        each estimator of scikit-learn is for, by its module.
+        "version" of scikit-learn, as in "1.9"; "modules", the public names of each module; "ours", for each module
+        that has no code of ours, its names that are ours, with their families; "tasks", what each estimator of
+        scikit-learn is for, by its module.
 
     Examples
     --------
@@ -66,10 +66,7 @@ def is_passed_on(module: str) -> bool:
     >>> is_passed_on("preprocessing"), is_passed_on("linear_model"), is_passed_on("metrics.pairwise")
     (True, False, True)
     """
-    return (
-        module in scikit_learn_table()["modules"]
-        and not ROOT.joinpath(*module.split("."), "__init__.py").exists()
-    )
+    return module in scikit_learn_table()["ours"]
 
 
 def own_names(package: str) -> list[str]:
@@ -82,7 +79,7 @@ def own_names(package: str) -> list[str]:
     """
     inside = package.partition(".")[2]
     if is_passed_on(inside):
-        return sorted(scikit_learn_table()["ours"].get(inside, ()))
+        return sorted(scikit_learn_table()["ours"][inside])
     module = importlib.import_module(package)
     if not isinstance(module, _LazyPackage):
         return defined_names(module)
@@ -258,19 +255,6 @@ def lazy_package(package: str) -> None:
             for alias in statement.names
         },
     )
-    if package == "tercet":
-        _make_early_imports_lazy()
-
-
-def _make_early_imports_lazy() -> None:
-    """Give names to what another thread imported before `tercet` could find it: a package without names."""
-    for name, module in list(sys.modules.items()):
-        if (
-            name.startswith("tercet.")
-            and type(module) is ModuleType
-            and not getattr(module, "__file__", None)
-        ):
-            pass_on(module)
 
 
 def _make_lazy(module: ModuleType, places: dict[str, tuple[str, str]]) -> None:
@@ -289,9 +273,18 @@ def _scikit_learn_version() -> str:
     return version("scikit-learn")
 
 
-def pass_on(module: ModuleType) -> None:
-    """Make a module of scikit-learn's names, and of ours in their place."""
-    inside = module.__name__.partition(".")[2]
+def pass_on(name: str) -> None:
+    """Make a module one of scikit-learn's names, and of ours in their place.
+
+    Examples
+    --------
+    >>> from tercet import kernel_ridge
+    >>> pass_on("tercet.kernel_ridge")
+    >>> kernel_ridge.KernelRidge.__module__
+    'tercet.kernel_machines.kernel_ridge'
+    """
+    module = sys.modules[name]
+    inside = name.partition(".")[2]
     table = scikit_learn_table()
     ours = table["ours"].get(inside, {})
     _make_lazy(module, {name: (f"tercet.{family}", name) for name, family in ours.items()})
@@ -346,7 +339,7 @@ class _LaterModules(Loader):
         """A module of the usual kind will do."""
 
     def exec_module(self, module: ModuleType) -> None:
-        pass_on(module)
+        pass_on(module.__name__)
 
 
 def _exists(inside: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 import sklearn.neural_network as peers
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_multilabel_classification
+from sklearn.datasets import load_iris, make_moons, make_multilabel_classification
 
 import tercet
 from tercet import Recorder
@@ -127,6 +127,27 @@ def test_standard_bp_is_the_plain_rule_row_by_row(container, weight):
             intercepts, db = momentum_step(intercepts, found.intercept_grads, db, eta=0.3, momentum=0.4)
     for ours, plain in zip((*model.coefs_, *model.intercepts_), (*coefs, *intercepts)):
         np.testing.assert_allclose(ours, plain, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("table", "activation"),
+    [
+        (load_iris(return_X_y=True), "relu"),
+        (make_moons(300, noise=0.2, random_state=0), "relu"),
+        (make_moons(300, noise=0.2, random_state=0), "tanh"),
+    ],
+    ids=["iris-relu", "moons-relu", "moons-tanh"],
+)
+def test_lbfgs_ends_as_low_as_scikit_learn_from_many_starts(table, activation):
+    """Kinks of ReLU units catch a search for the strong Wolfe conditions; local minima make single runs differ."""
+    A, y = table
+    Z = (A - A.mean(axis=0)) / A.std(axis=0)
+    given = {"solver": "lbfgs", "hidden_layer_sizes": (8,), "activation": activation, "max_iter": 200}
+    ours, theirs = (
+        [network(random_state=seed, **given).fit(Z, y).loss_ for seed in range(16)]
+        for network in (MLPClassifier, peers.MLPClassifier)
+    )
+    assert np.mean(ours) <= 1.2 * np.mean(theirs)
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "accumulated-bp"])

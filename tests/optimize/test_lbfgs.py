@@ -175,8 +175,8 @@ def test_strong_convexity_bounds_the_first_step():
 
 
 @pytest.mark.parametrize("seed", [3, 13, 37])
-def test_a_short_step_into_a_kink_is_no_sign_of_a_minimum(seed):
-    """f changes by next to nothing where a line search ends in a kink, far from a minimum."""
+def test_weak_conditions_pass_kinks(seed):
+    """In a kink no step may meet the strong condition, and f changes by next to nothing far from a minimum."""
     rng = np.random.default_rng(seed)
     A, b = rng.normal(size=(40, 6)), rng.normal(size=40)
 
@@ -185,9 +185,8 @@ def test_a_short_step_into_a_kink_is_no_sign_of_a_minimum(seed):
         return float(np.maximum(r, 0.0).sum() + 0.1 * (r @ r)), A.T @ ((r > 0) + 0.2 * r)
 
     def minimum(start, tol):
-        stop = {"value": tol, "gradient": 1e-8}
-        return minimize(fun, start, jac=True, method="lbfgs", stop=stop, max_iter=300)
+        given = {"line_search": "weak-wolfe", "stop": {"value": tol, "gradient": 1e-8}, "max_iter": 300}
+        return minimize(fun, start, jac=True, method="lbfgs", **given).fun
 
-    found = minimum(np.full(6, 3.0), 2e-9)
-    best = min(minimum(start, 1e-14).fun for start in rng.normal(size=(20, 6)))
-    assert found.fun <= best * (1 + 7e-4)
+    best = min(minimum(start, 1e-14) for start in rng.normal(size=(20, 6)))
+    assert minimum(np.full(6, 3.0), 2e-9) <= best * (1 + 7e-4)

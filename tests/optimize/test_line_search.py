@@ -69,6 +69,18 @@ def test_armijo_condition_holds(seed, guess):
     assert found.fun <= rosen(x) + 0.1 * found.step * (rosen_der(x) @ p)
 
 
+@given(st.floats(0.01, 100), st.floats(0.01, 0.85), st.floats(0.95, 3))
+def test_weak_conditions_hold_in_a_kink(guess, kink, rise):
+    """Left of the kink f falls with slope -1, right of it it rises too steeply for the strong condition."""
+    found = line_search(
+        lambda x: max(kink - x[0], rise * (x[0] - kink)), [0.0], [1.0],
+        jac=lambda x: np.array([-1.0 if x[0] < kink else rise]), method="weak-wolfe", guess=guess,
+    )  # fmt: skip
+    assert found.success
+    assert found.fun <= kink - 1e-4 * found.step
+    assert found.jac[0] > -0.9
+
+
 def test_a_fixed_step_is_taken_as_it_is():
     found = line_search(rosen, X, P, jac=rosen_der, method=0.5)
     assert found.step == 0.5

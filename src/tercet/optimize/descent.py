@@ -32,9 +32,6 @@ FAILED = {  # status and message of the reasons that end a loop without success
     "unbounded": (5, "f seems to be unbounded below: it falls without end along the last direction."),
 }
 CRITERIA = ("gradient", "value", "step")
-# A small change of f by a step that is shorter than the first one tried by this factor is no sign of a minimum: it
-# may end in a kink, of ReLU units say. The method restarts, but not twice in a row.
-SHORT = 1e-6
 PATIENCE = 8  # iterations in a row that reduce neither f nor the gradient before the loop gives up
 # Loop for calls outside an estimator, whose own loop names the parameters to change.
 standalone_loop = functools.partial(
@@ -141,7 +138,7 @@ def descend(
     floor = f - UNBOUNDED * (1 + abs(f))
     loop = (steps or standalone_loop)(max_iter)
     grad_norm = initial_norm = criteria.norm(g)
-    moves, reason, restarted = 0, criteria.met(grad_norm), False
+    moves, reason = 0, criteria.met(grad_norm)
     for step in loop:
         if reason is not None:  # x0 meets a criterion already
             step.report(x, fun=f, grad_norm=grad_norm, step=0.0)
@@ -151,12 +148,11 @@ def descend(
         while point is None:
             ray = Ray(objective, x, f, g, method.direction(x, g))
             if ray.start.slope < 0 or not getattr(search, "descent", True):
-                first = method.initial_step(ray)
-                point = search(ray, first)
+                point = search(ray, method.initial_step(ray))
             if point is None and not method.reset():
                 break
         if point is None:  # no lower point along any direction
-            reason = reason_without_lower_point(ray, floor, restarted)
+            reason = reason_without_lower_point(ray, floor)
             step.report(x, fun=f, grad_norm=grad_norm, step=0.0)
             step.converged(reason in CONVERGED)
             break
@@ -174,8 +170,6 @@ def descend(
         reason = criteria.met(grad_norm, change, criteria.norm(delta) if "step" in criteria.tol else math.inf)
         if reason is None and criteria.stalled(f, grad_norm, ray.noise):
             reason = "precision"
-        restarted = reason == "value" and not restarted and point.step < SHORT * first and method.reset()
-        reason = None if restarted else reason
         if step.converged(reason is not None):
             break
     return make_result(
@@ -183,11 +177,11 @@ def descend(
     )
 
 
-def reason_without_lower_point(ray: Ray, floor: float, restarted: bool) -> str:
-    """Why no line search found a lower point; before a restart f had changed by less than tol."""
+def reason_without_lower_point(ray: Ray, floor: float) -> str:
+    """Why no line search found a lower point."""
     if -ray.start.slope <= 100 * ray.noise:
         return "precision"
-    return "unbounded" if ray.lowest < floor else "value" if restarted else "failed"
+    return "unbounded" if ray.lowest < floor else "failed"
 
 
 class StoppingCriteria:

@@ -51,7 +51,7 @@ def gradient_descent(
         f.
     x0 : array of shape (n,)
         The start.
-    line_search : {"exact", "exact-global", "wolfe", "armijo"}, float or callable, default="exact"
+    line_search : {"exact", "exact-global", "wolfe", "weak-wolfe", "armijo"}, float or callable, default="exact"
         Choice of λ; a number is a fixed step, the learning rate.
     **options
         As in `minimize`; the three stopping criteria of the text are `stop=("gradient", "value", "step")`.

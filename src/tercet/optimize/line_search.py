@@ -128,7 +128,11 @@ class Armijo:
 
 @dataclass(frozen=True)
 class Wolfe:
-    """Strong Wolfe conditions: sufficient decrease (c1) and curvature (c2).
+    """Wolfe conditions: sufficient decrease (c1) and curvature (c2).
+
+    The strong curvature condition bounds the slope on both sides. Where f has kinks, as the loss of a network with
+    ReLU units, there may be no λ with such a slope; the weak condition only asks that f no longer falls steeply,
+    which some λ always meets.
 
     Where f differs by rounding only, the decrease is judged by the slopes alone (the approximate Wolfe condition
     of Hager and Zhang), so that a search close to a minimum does not fail on rounding errors.
@@ -144,6 +148,7 @@ class Wolfe:
     c1: float = 1e-4
     c2: float = 0.9
     max_trials: int = 40
+    strong: bool = True
     descent: ClassVar[bool] = True
 
     def __call__(self, ray: Ray, guess: float = 1.0) -> RayPoint | None:
@@ -156,7 +161,7 @@ class Wolfe:
             if self._too_high(here, low, ray):
                 high = here
             else:
-                if abs(here.slope) <= -self.c2 * start.slope:
+                if (abs(here.slope) if self.strong else -here.slope) <= -self.c2 * start.slope:
                     return here
                 if (here.slope >= 0) if high is None else (here.slope * (high.step - low.step) >= 0):
                     high = low
@@ -175,7 +180,8 @@ class Wolfe:
         start = ray.start
         if not (math.isfinite(here.fun) and math.isfinite(here.slope)):
             return True
-        if here.fun <= start.fun + self.c1 * here.step * start.slope and here.fun < low.fun:
+        falls = here.fun < (low if self.strong else start).fun
+        if falls and here.fun <= start.fun + self.c1 * here.step * start.slope:
             return False
         flat = abs(here.fun - start.fun) <= ray.noise
         return not (flat and here.slope <= (2 * self.c1 - 1) * start.slope)
@@ -287,6 +293,7 @@ SEARCHES: dict[str, LineSearch] = {
     "fixed": Fixed(),
     "armijo": Armijo(),
     "wolfe": Wolfe(),
+    "weak-wolfe": Wolfe(strong=False),
     "exact": Exact(),
     "exact-global": Exact(scan=True),
 }
@@ -315,6 +322,7 @@ def as_line_search(choice: Any) -> LineSearch:
         "exact": "zero of the slope by Brent's method; closed form for a quadratic",
         "exact-global": "the same, after a scan of the ray",
         "wolfe": "strong Wolfe conditions",
+        "weak-wolfe": "weak Wolfe conditions, for f with kinks",
         "armijo": "backtracking",
         "fixed": "the step that is given",
     },
@@ -332,7 +340,7 @@ def line_search(
         f and its gradient, as in `minimize`.
     x, p : array of shape (n,)
         The start and a descent direction.
-    method : {"exact", "exact-global", "wolfe", "armijo"}, float or callable, default="exact"
+    method : {"exact", "exact-global", "wolfe", "weak-wolfe", "armijo"}, float or callable, default="exact"
         The search. "exact" gives the first minimum along p, "exact-global" the lowest on a grid.
     guess : float, default=1.0
         The first λ to try.

@@ -74,7 +74,7 @@ def minimize(
         Tolerance of the stopping criteria.
     max_iter : int, default=1000
         Maximum number of passes.
-    line_search : {"exact", "exact-global", "wolfe", "armijo"}, float or callable, optional
+    line_search : {"exact", "exact-global", "wolfe", "weak-wolfe", "armijo"}, float or callable, optional
         Line search, for the methods that have one; a number is a fixed step.
     steps : callable, optional
         Makes the loop: the `steps` of an estimator, so that its callbacks see the passes.

@@ -267,11 +267,18 @@ def methods(task: str | None = None, family: str | None = None, text: str | None
 
 def collect() -> list[Card]:
     """Import every family and gather the cards."""
-    import tercet
+    from tercet.core.lazy import is_passed_on
 
-    for module in pkgutil.walk_packages(tercet.__path__, "tercet."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    def import_all(package: str) -> None:
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+            if module.name.endswith("__main__") or is_passed_on(module.name.partition(".")[2]):
+                continue
+            if module.ispkg:
+                import_all(module.name)
+            else:
+                importlib.import_module(module.name)
+
+    import_all("tercet")
     return [_cards[key] for key in sorted(_cards)]
 
 

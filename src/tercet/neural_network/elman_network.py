@@ -21,7 +21,7 @@ from tercet.core.row_products import row_products
 from tercet.core.rows import read_only
 from tercet.core.scaling import LARGE
 from tercet.core.validation import check_array
-from tercet.optimize import RULES, minimize
+from tercet.optimize import RULES, lbfgs
 from tercet.sequence import SequenceEstimator, Sequences
 
 ACTIVATIONS = ("logistic", "tanh", "relu")
@@ -154,7 +154,8 @@ class RecurrentNetwork(SequenceEstimator):
 
         error = SequenceError(self, X, Y, weight, shapes)
         stop = {"gradient": 1e-2 * self.tol, "value": 1e-2 * self.tol}
-        return minimize(error, theta, method="lbfgs", steps=steps, max_iter=self.max_iter, stop=stop).x
+        search = "weak-wolfe" if self.activation == "relu" else "wolfe"
+        return lbfgs(error, theta, line_search=search, steps=steps, max_iter=self.max_iter, stop=stop).x
 
     def _rule(self) -> Any:
         """The update rule of the solver."""

@@ -241,7 +241,8 @@ class MultilayerPerceptron(Estimator):
         )
         try:
             found = lbfgs(
-                objective, flat, line_search="weak-wolfe", tol=self.tol, max_iter=self.max_iter,
+                objective, flat, tol=self.tol, max_iter=self.max_iter,
+                line_search="weak-wolfe" if self.activation == "relu" else "wolfe",
                 stop={"gradient": self.tol, "value": VALUE_TOL}, steps=loop,
                 callback=lambda step: objective.calls >= self.max_fun,
             )  # fmt: skip

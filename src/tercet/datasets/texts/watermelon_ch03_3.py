@@ -72,11 +72,15 @@ def approximation(n_hidden: int) -> dict[str, Any]:
 
     X = np.linspace(0, 1, 100)[:, None]
     y = np.sin(2 * np.pi * X.ravel()) + X.ravel() ** 2
-    net = MLPRegressor(
-        hidden_layer_sizes=n_hidden, activation="tanh", solver="lbfgs", alpha=0.0, max_iter=3000,
-        tol=1e-6, init=5.0, random_state=0,
-    ).fit(X, y)  # fmt: skip
-    return {"largest error below 0.02": bool(np.abs(net.predict(X) - y).max() < 0.02)}
+    nets = [  # each start ends in a local minimum of its own
+        MLPRegressor(
+            hidden_layer_sizes=n_hidden, activation="tanh", solver="lbfgs", alpha=0.0, max_iter=3000,
+            tol=1e-6, init=5.0, random_state=start,
+        ).fit(X, y)
+        for start in range(5)
+    ]  # fmt: skip
+    best = min(nets, key=lambda net: net.loss_)
+    return {"largest error below 0.02": bool(np.abs(best.predict(X) - y).max() < 0.02)}
 
 
 EXAMPLES = [

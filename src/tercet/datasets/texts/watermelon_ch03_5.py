@@ -52,7 +52,7 @@ def two_spirals(points: int, max_units: int) -> dict[str, Any]:
     radius = 6.5 * (1 - np.arange(points) / (points + 7))
     arm = np.column_stack([radius * np.sin(turn), radius * np.cos(turn)])
     X, y = np.vstack([arm, -arm]), np.repeat([0, 1], points)
-    model = CascadeCorrelationClassifier(max_units, candidate_tol=1e-3, target_loss=0.05, random_state=0)
+    model = CascadeCorrelationClassifier(max_units, candidate_tol=1e-3, target_loss=0.01, random_state=0)
     model.fit(X, y)
     return {
         "errors": int((model.predict(X) != y).sum()),

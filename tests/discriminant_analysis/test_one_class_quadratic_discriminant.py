@@ -6,6 +6,7 @@ from numpy.linalg import LinAlgError
 from scipy.stats import chi2
 from sklearn.covariance import EmpiricalCovariance, MinCovDet, ledoit_wolf
 
+from tercet import Recorder
 from tercet.discriminant_analysis import OneClassQuadraticDiscriminant, QuadraticDiscriminantAnalysis
 from tercet.discriminant_analysis.one_class_quadratic_discriminant import (
     medians,
@@ -93,6 +94,19 @@ def test_concentration_steps_never_raise_the_determinant():
     log_det = model.history_["log_det"]
     assert model.n_iter_ == len(log_det) > 1
     assert (np.diff(log_det) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("threshold", ["contamination", "chi2", 4.0])
+def test_each_concentration_step_is_a_model_that_predicts(threshold):
+    X = np.random.default_rng(2).standard_t(3, size=(400, 3))
+    X[:80] += [4.0, 0.0, -3.0]
+    recorder = Recorder()
+    model = OneClassQuadraticDiscriminant(threshold, support_fraction=0.6).set_callbacks(recorder).fit(X)
+    assert len(recorder.frames) == model.n_iter_ > 1
+    for frame in recorder.frames:
+        assert set(frame.estimator.predict(X)) == {-1, 1}
+    last = recorder.frames[-1].estimator
+    assert np.array_equal(last.decision_function(X), model.decision_function(X))
 
 
 def test_robust_estimates_find_outliers_that_inflate_the_covariance():

@@ -181,11 +181,10 @@ class OneClassQuadraticDiscriminant(OutlierMixin, Estimator):
                 f"{name}: ddof must be less than the number of samples; got ddof={self.ddof} and {mass:g} sample."
             )
         if self.support_fraction is None:
-            self.__dict__.update(self._ellipsoid(X, sample_weight), n_iter_=1)
+            found = self._ellipsoid(X, sample_weight)
+            self.__dict__.update(self._with_threshold(found, X, sample_weight), n_iter_=1)
         else:
             self._concentrate(X, np.ones(len(X)) if sample_weight is None else sample_weight)
-        self.threshold_ = self._threshold(X, sample_weight)
-        self.offset_ = -self.threshold_
 
     def _concentrate(self, X: np.ndarray, weight: np.ndarray) -> None:
         """Concentration steps: the ellipsoid of the rows that the last one has nearest to its centre.
@@ -194,18 +193,22 @@ class OneClassQuadraticDiscriminant(OutlierMixin, Estimator):
         last rows were (Rousseeuw and Van Driessen 1999).
         """
         part = float(self.support_fraction)  # type: ignore[arg-type]
+        factor = consistency_factor(part, X.shape[1])
+
+        def fitted(found: dict[str, np.ndarray]) -> dict[str, Any]:
+            scaled = {name: factor * found[name] for name in ("covariance_", "scaling_")}
+            scaled["precision_"] = found["precision_"] / factor
+            return self._with_threshold({**found, **scaled}, X, weight)
+
         with one_blas_thread():  # the products are of few columns
             nearest = self._best_start(X, weight, part)
-        for step in self.steps(self.max_iter, name="concentration", unpack=dict):
+        for step in self.steps(self.max_iter, name="concentration", unpack=fitted):
             found = self._ellipsoid(X, nearest)
             step.report(found, log_det=float(np.log(found["scaling_"]).sum()))
-            self.__dict__.update(found)
-            before, nearest = nearest, nearest_part(self._squares(X), weight, part)
+            before, nearest = nearest, nearest_part(self._squares(X, found), weight, part)
             if step.converged(np.array_equal(before, nearest)):
                 break
-        factor = consistency_factor(part, X.shape[1])
-        self.covariance_, self.scaling_ = factor * self.covariance_, factor * self.scaling_
-        self.precision_ = self.precision_ / factor
+        self.__dict__.update(fitted(found))
 
     def _best_start(self, X: np.ndarray, weight: np.ndarray, part: float) -> np.ndarray:
         """Of several robust shapes, the one with the least determinant after two concentration steps."""
@@ -214,12 +217,12 @@ class OneClassQuadraticDiscriminant(OutlierMixin, Estimator):
             nearest = nearest_part(start, weight, part)
             try:
                 for _ in range(2):
-                    self.__dict__.update(self._ellipsoid(X, nearest))
-                    nearest = nearest_part(self._squares(X), weight, part)
+                    ellipsoid = self._ellipsoid(X, nearest)
+                    nearest = nearest_part(self._squares(X, ellipsoid), weight, part)
             except linalg.LinAlgError as error:  # another start may have rows of full rank
                 flat = error
                 continue
-            found.append((float(np.log(self.scaling_).sum()), nearest))
+            found.append((float(np.log(ellipsoid["scaling_"]).sum()), nearest))
         if not found:
             raise flat  # type: ignore[misc]
         return min(found, key=lambda pair: pair[0])[1]
@@ -255,17 +258,25 @@ class OneClassQuadraticDiscriminant(OutlierMixin, Estimator):
                 f"Use shrinkage='auto', or raise reg_param={self.reg_param}."
             )
 
-    def _threshold(self, X: np.ndarray, weight: np.ndarray | None) -> float:
+    def _with_threshold(
+        self, ellipsoid: dict[str, Any], X: np.ndarray, weight: np.ndarray | None
+    ) -> dict[str, Any]:
+        """The fitted attributes: an ellipsoid and its K²."""
+        threshold = self._threshold(ellipsoid, X, weight)
+        return {**ellipsoid, "threshold_": threshold, "offset_": -threshold}
+
+    def _threshold(self, ellipsoid: dict[str, Any], X: np.ndarray, weight: np.ndarray | None) -> float:
         """K² as given, by the chi-squared distribution, or by the part of the rows that is to be outside."""
         if self.threshold == "chi2":
             return float(chi2.ppf(self.level, X.shape[1]))
         if self.threshold != "contamination":
             return float(self.threshold)
-        return threshold_of_part(self._squares(X), weight, self.contamination)
+        return threshold_of_part(self._squares(X, ellipsoid), weight, self.contamination)
 
-    def _squares(self, X: np.ndarray) -> np.ndarray:
-        root = self.rotation_ / np.sqrt(self.scaling_)  # root rootᵀ = Σ⁻¹
-        return squared_distances(X, self.location_[None], root[None], n_jobs=self.n_jobs)[:, 0]
+    def _squares(self, X: np.ndarray, ellipsoid: dict[str, Any]) -> np.ndarray:
+        """Squared Mahalanobis distances from the centre of an ellipsoid."""
+        root = ellipsoid["rotation_"] / np.sqrt(ellipsoid["scaling_"])  # root rootᵀ = Σ⁻¹
+        return squared_distances(X, ellipsoid["location_"][None], root[None], n_jobs=self.n_jobs)[:, 0]
 
     def mahalanobis(self, X: Any) -> np.ndarray:
         """Squared Mahalanobis distances of rows from the mean.
@@ -282,7 +293,7 @@ class OneClassQuadraticDiscriminant(OutlierMixin, Estimator):
         check_is_fitted(self, "location_")
         X = self._check(X, reset=False)
         check_squares(X, type(self).__name__, least=0.0)
-        return finite_predictions(self._squares(X), type(self).__name__)
+        return finite_predictions(self._squares(X, self.__dict__), type(self).__name__)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Negative squared Mahalanobis distances: the larger, the more like the class.

@@ -195,7 +195,9 @@ def test_too_many_units_for_the_exact_likelihood():
 
 
 def test_divergence_is_an_error():
-    with pytest.raises(ValueError, match=r"learning_rate=1e\+300\. Take a smaller learning_rate"):
+    with pytest.raises(
+        ValueError, match=r"learning_rate=1e\+300\. Take a smaller learning_rate, such as 1e\+299"
+    ):
         BernoulliRBM(2, learning_rate=1e300, weight_decay=1e300, random_state=0).fit(correlated(50))
 
 

@@ -186,7 +186,9 @@ def test_input_that_is_not_binary():
 
 def test_divergence_is_an_error():
     model = BoltzmannMachine(algorithm="gibbs", learning_rate=1e200, weight_decay=10.0, random_state=0)
-    with pytest.raises(ValueError, match=r"learning_rate=1e\+200 and weight_decay=10\. Take smaller ones"):
+    with pytest.raises(
+        ValueError, match=r"learning_rate=1e\+200 .* a smaller learning_rate, such as 1e\+199"
+    ):
         model.fit(np.eye(3))
     assert np.isfinite(model.weights_).all()
     assert np.isfinite(model.energy(np.eye(3))).all()

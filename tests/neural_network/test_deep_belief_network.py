@@ -109,7 +109,8 @@ def test_a_fit_that_diverges_keeps_the_last_finite_weights(kind):
     X = np.random.default_rng(0).random((30, 4))
     model = kind((5,), solver="sgd", learning_rate=1e300, pretraining_iter=1, random_state=0)
     with pytest.raises(
-        ValueError, match=rf"{kind.__name__}: the weights are not finite in epoch \d+; lower learning_rate"
+        ValueError,
+        match=rf"{kind.__name__}: the weights are not finite in epoch \d+; take .*, such as 1e\+299",
     ):
         model.fit(X, np.arange(30) % 2)
     assert all(np.isfinite(coef).all() for coef in model.coefs_)

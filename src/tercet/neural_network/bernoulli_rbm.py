@@ -268,8 +268,8 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         self.__dict__.update(kept)
         raise ValueError(
             f"{type(self).__name__}: the weights grew beyond floating-point numbers with learning_rate="
-            f"{self.learning_rate:g}. Take a smaller learning_rate, or scale the features of X. The last finite "
-            "weights are kept."
+            f"{self.learning_rate:g}. Take a smaller learning_rate, such as {self.learning_rate / 10:g}, or scale "
+            "the features of X. The last finite weights are kept."
         )
 
     def _measures(self, X: Any) -> dict[str, float]:

@@ -286,8 +286,8 @@ class BoltzmannMachine(Estimator):
         self.log_partition_ = self._log_partition(rng)
         raise ValueError(
             f"{type(self).__name__}: the weights grew beyond floating-point numbers with learning_rate="
-            f"{self.learning_rate:g} and weight_decay={self.weight_decay:g}. Take smaller ones. The last finite "
-            "weights are kept."
+            f"{self.learning_rate:g} and weight_decay={self.weight_decay:g}. Take a smaller learning_rate, such as "
+            f"{self.learning_rate / 10:g}, or a smaller weight_decay. The last finite weights are kept."
         )
 
     # Sums over all states

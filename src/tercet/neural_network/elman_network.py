@@ -168,9 +168,9 @@ class RecurrentNetwork(SequenceEstimator):
             return
         self.__dict__.update(shapes.attributes(before))
         raise ValueError(
-            f"{type(self).__name__}: the loss is not finite in pass {count}; lower learning_rate (here "
-            f"{self.learning_rate!r}), or set clip to limit the norm of gradients (here {self.clip!r}). The "
-            "weights of the pass before are kept."
+            f"{type(self).__name__}: the loss is not finite in pass {count}; take a smaller learning_rate than "
+            f"{self.learning_rate:g}, such as {self.learning_rate / 10:g}, or set clip to limit the norm of "
+            f"gradients (here {self.clip!r}). The weights of the pass before are kept."
         )
 
     def _learn_batch(self, X: Sequences, Y: np.ndarray, weight: np.ndarray | None, first: bool) -> None:

@@ -83,9 +83,9 @@ class FineTunedNetwork(Estimator):
                 if NOT_FINITE not in str(error):
                     raise
                 raise ValueError(
-                    f"{type(self).__name__}: the weights are not finite in epoch {step.count}; lower learning_rate "
-                    f"(here {self.learning_rate:g}), or scale the features. The weights of the epoch "
-                    "before are kept."
+                    f"{type(self).__name__}: the weights are not finite in epoch {step.count}; take a smaller "
+                    f"learning_rate than {self.learning_rate:g}, such as {self.learning_rate / 10:g}, or scale the "
+                    "features. The weights of the epoch before are kept."
                 ) from None
             self.coefs_, self.intercepts_ = self._in_units(network.coefs_, network.intercepts_)
             if self.verbose:

@@ -420,13 +420,15 @@ class MultilayerPerceptron(Estimator):
         if step.count == 1:
             raise ValueError(
                 f"{type(self).__name__}: {NOT_FINITE} A smaller learning_rate_init than "
-                f"{self.learning_rate_init:g} may help, too."
+                f"{self.learning_rate_init:g}, such as {self.learning_rate_init / 10:g}, may help, too."
             )
         self.loss_ = self.loss_curve_[-1]
+        step.hint = (
+            f"Take a smaller learning_rate_init than {self.learning_rate_init:g}, such as "
+            f"{self.learning_rate_init / 10:g}, or scale the features."
+        )
         step.warn(
-            f"diverged in epoch {step.count}: the loss is not finite. The weights of the epoch before are kept; "
-            f"take a smaller learning_rate_init than {self.learning_rate_init:g}, such as "
-            f"{self.learning_rate_init / 10:g}"
+            f"diverged in epoch {step.count}: the loss is not finite. The weights of the epoch before are kept"
         )
         return before
 
@@ -492,7 +494,7 @@ class MultilayerPerceptron(Estimator):
         if not (np.isfinite(loss) and np.isfinite(flat).all()):
             raise ValueError(
                 f"{type(self).__name__}: {NOT_FINITE} A smaller learning_rate_init than "
-                f"{self.learning_rate_init:g} may help, too."
+                f"{self.learning_rate_init:g}, such as {self.learning_rate_init / 10:g}, may help, too."
             )
         self.loss_, self.n_iter_, self.t_ = loss, 1, self.t_ + X.shape[0]
         self.loss_curve_.append(loss)

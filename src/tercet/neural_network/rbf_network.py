@@ -99,8 +99,8 @@ class RBFLayer(Estimator):
                 self.__dict__.update(error.attributes(last))
                 raise ValueError(
                     f"{type(self).__name__}: the loss is not finite in pass {step.count} of gradient descent; "
-                    f"lower learning_rate (here {rate:.3g}) or momentum ({self.momentum!r}), or scale the targets. "
-                    "The weights of the pass before are kept."
+                    f"take a smaller learning_rate than {rate:.3g}, such as {rate / 10:.3g}, or a smaller momentum "
+                    f"than {self.momentum!r}, or scale the targets. The weights of the pass before are kept."
                 )
             step.report(theta, loss=loss)
             if step.converged(abs(before - loss) <= self.tol * max(before, np.finfo(float).tiny)):

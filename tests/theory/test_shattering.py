@@ -109,6 +109,10 @@ def test_large_enumerations_are_counted_before_they_start():
     with pytest.raises(ValueError, match=r"1,017,004,800 labellings .* max_labellings=2,000,000"):
         growth_function(np.arange(50.0), 6, realizable, max_labellings=2_000_000)
     assert calls == []
+    with pytest.raises(ValueError, match=r"2,097,152 labellings .* max_labellings=2,000,000"):
+        vc_dimension([np.arange(20.0), np.arange(20.0)], realizable)
+    assert calls == []
+    assert vc_dimension([np.arange(2.0), np.arange(3.0)], realizable, max_labellings=12) == 3
     with pytest.raises(ValueError, match="max_labellings=300"):
         largest_shattered(np.arange(20.0), realizable, max_labellings=300)
     with pytest.raises(ValueError, match="needs points of one column; got 2"):

@@ -244,7 +244,12 @@ def growth_function(
     algorithms="enumeration of labellings",
     texts=["Pattern Recognition ch. 5, 5.7.1", "watermelon notes ch. 9, eq. 9.20"],
 )
-def vc_dimension(sets: Iterable[Any], realizable: Realizable | str = "half-spaces") -> int:
+def vc_dimension(
+    sets: Iterable[Any],
+    realizable: Realizable | str = "half-spaces",
+    *,
+    max_labellings: int = MOST_LABELLINGS,
+) -> int:
     """Largest number of points among given sets that a class shatters: a lower limit of its VC dimension.
 
     Parameters
@@ -253,6 +258,9 @@ def vc_dimension(sets: Iterable[Any], realizable: Realizable | str = "half-space
         Sets of points to try.
     realizable : callable or str, default="half-spaces"
         The class, as in `dichotomies`; the VC dimension of half-spaces in d columns is d + 1.
+    max_labellings : int, default=2_000_000
+        The most labellings to try: the sum of 2^h over the sets, of h points each; it is checked before the work
+        begins.
 
     Examples
     --------
@@ -260,11 +268,12 @@ def vc_dimension(sets: Iterable[Any], realizable: Realizable | str = "half-space
     >>> vc_dimension([triangle, square, [[0, 0], [3, 0], [0, 3], [1, 1]]])
     3
     """
+    given = [_points(points) for points in sets]
+    _check_work(sum(2 ** len(X) for X in given), max_labellings)
     largest = 0
-    for points in sets:
-        size = len(_points(points))
-        if size > largest and shatters(points, realizable):
-            largest = size
+    for X in given:
+        if len(X) > largest and shatters(X, realizable):
+            largest = len(X)
     return largest
 
 

@@ -42,7 +42,11 @@ __all__ = ["stochastic_gradient"]
         "rmsprop": "scaled by their average",
         "adam": "momentum and scaling together",
     },
-    texts=["Li ch. 29, sec. 29.2, eq. 29.1-29.12", "Machine Learning in Depth ch. 2, sec. 2.1"],
+    texts=[
+        "Li ch. 29, sec. 29.2, eq. 29.1-29.12",
+        "Machine Learning in Depth ch. 2, sec. 2.1",
+        "watermelon notes ch. 3, sec. 3.4",
+    ],
     peers=["torch.optim"],
 )
 @takes_shared_options

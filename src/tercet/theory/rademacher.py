@@ -51,7 +51,7 @@ def _suprema(F: np.ndarray, signs: np.ndarray) -> np.ndarray:
     model="the values of a class of functions on m points",
     strategy="E_σ sup_f (1/m) Σ σᵢ f(zᵢ)",
     algorithms={"exact": "enumeration of the 2ᵐ vectors of signs", "monte-carlo": "mean over random signs"},
-    texts=["watermelon notes ch. 9, eq. 9.25 to 9.29"],
+    texts=["watermelon notes ch. 9, eq. 9.25 to 9.30"],
 )
 def rademacher_complexity(
     values: Any,
@@ -207,7 +207,7 @@ def linear_rademacher_bound(X: Any, norm: float = 1.0) -> float:
     task="theory",
     model="functions with values in [0, 1], or classifiers with values −1 and 1",
     strategy="E f ≤ mean f + 2R + sqrt(ln(1/δ) / (2m)); for classifiers with R in place of 2R",
-    texts=["watermelon notes ch. 9, eq. 9.31, 9.32"],
+    texts=["watermelon notes ch. 9, eq. 9.31 to 9.34"],
 )
 def rademacher_bound(
     complexity: float,

@@ -58,6 +58,7 @@ def _mean_loss(loss: Loss | None, y: Any, f: Any, weights: Any = None) -> float:
         "Li ch. 1, eq. 1.13, 1.27",
         "Machine Learning in Depth ch. 1, 1.2",
         "Pattern Recognition ch. 5, eq. 5-100",
+        "watermelon notes ch. 9, eq. 9.1",
     ],
 )
 def expected_risk(
@@ -105,6 +106,7 @@ def expected_risk(
         "Li ch. 1, eq. 1.14, 1.18, 1.19",
         "Machine Learning in Depth ch. 1, 1.2",
         "Pattern Recognition ch. 5, eq. 5-101",
+        "watermelon notes ch. 9, eq. 9.2",
     ],
 )
 def empirical_risk(y: Any, predictions: Any, loss: Loss | None = None, *, sample_weight: Any = None) -> float:
@@ -154,12 +156,19 @@ def structural_risk(
     model="finitely many hypotheses",
     strategy="minimum of the empirical risk; with log loss it is maximum likelihood",
     algorithms="enumeration",
-    texts=["Li ch. 1, eq. 1.15, 1.30", "Machine Learning in Depth ch. 1, 1.2"],
+    texts=[
+        "Li ch. 1, eq. 1.15, 1.30",
+        "Machine Learning in Depth ch. 1, 1.2",
+        "watermelon notes ch. 9, eq. 9.24",
+    ],
 )
 def empirical_risk_minimization(
     hypotheses: Sequence[Hypothesis], X: Any, y: Any, loss: Loss | None = None, *, sample_weight: Any = None
 ) -> RiskMinimum:
     """The hypothesis of least mean loss.
+
+    It comes close to the best hypothesis of the class when the rows are many (`agnostic_sample_size`): a class of
+    finite VC dimension is PAC learnable in this way, also where no hypothesis is right (`vc_sample_size`).
 
     Parameters
     ----------

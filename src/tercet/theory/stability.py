@@ -6,6 +6,8 @@ probability at least 1 - delta,
 
     risk <= mean loss on the rows + 2 beta + (4 m beta + M) sqrt(ln(1/delta) / (2 m))
     risk <= leave-one-out loss    +   beta + (4 m beta + M) sqrt(ln(1/delta) / (2 m))              (9.39)
+
+So a class is learnable if empirical risk minimisation on it is stable with a beta that falls like 1/m (9.40).
 """
 
 from __future__ import annotations

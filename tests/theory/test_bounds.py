@@ -7,12 +7,15 @@ import pytest
 
 import tercet.theory
 from tercet.theory import (
+    agnostic_bound,
+    agnostic_confidence,
     agnostic_sample_size,
     finite_class_bound,
     finite_class_confidence,
     finite_class_sample_size,
     growth_confidence,
     growth_epsilon,
+    growth_sample_size,
     hoeffding_bound,
     log_sauer_bound,
     mcdiarmid_bound,
@@ -148,6 +151,33 @@ def test_growth_bound_and_its_inverse():
     assert growth_confidence(growth, 5000, eps) == pytest.approx(0.05)
     assert eps <= vc_confidence(4, 5000, 0.05, form="growth")  # the sum is below (e m / d)^d
     assert growth_confidence(2**20_000, 10_000, 0.1) == 1.0  # an int beyond floats, and no information
+
+
+def test_rows_for_a_growth_function():
+    def growth(n):
+        return sauer_bound(n, 4)
+
+    m = growth_sample_size(growth, 0.2, 0.05)
+    assert growth_epsilon(growth(2 * m), m, 0.05) <= 0.2 < growth_epsilon(growth(2 * m - 2), m - 1, 0.05)
+    assert m <= vc_sample_size(4, 0.2, 0.05, form="growth")  # the sum is below (e m / d)^d
+    with pytest.raises(ValueError, match=r"all 2\^131072 labellings of 131072 points: no number of rows"):
+        growth_sample_size(lambda n: 2**n, 0.2, 0.05)
+
+
+def test_agnostic_bound_and_its_inverses():
+    eps = agnostic_bound(50, 400, 0.05)
+    assert eps == pytest.approx(2 * finite_class_bound(50, 400, 0.05, two_sided=True))
+    assert agnostic_confidence(50, 400, eps) == pytest.approx(0.05)
+    m = agnostic_sample_size(50, 0.1, 0.05)
+    assert agnostic_bound(50, m, 0.05) <= 0.1 < agnostic_bound(50, m - 1, 0.05)
+
+
+def test_empirical_risk_minimisation_is_as_good_as_the_agnostic_bound():
+    rng = np.random.default_rng(0)
+    risks, m, delta = rng.random(30), 60, 0.2
+    chosen = (rng.binomial(m, risks, (2000, 30))).argmin(axis=1)
+    above = risks[chosen] - risks.min()
+    assert (above > agnostic_bound(30, m, delta)).mean() <= delta
 
 
 def test_support_vector_fraction_is_above_the_leave_one_out_error():

@@ -49,6 +49,12 @@ def test_inverses_of_chernoff(tail):
     n = chernoff_sample_size(0.06, 0.01, 0.2, tail=tail)
     at, before = (chernoff_bound(0.06, m, 0.2, tail=tail) for m in (n, n - 1))
     assert at <= 0.01 < before
+    weaker = chernoff_epsilon(0.05, 80, 0.2, tail=tail, form="multiplicative")
+    assert weaker >= eps
+    assert chernoff_bound(weaker, 80, 0.2, tail=tail, form="multiplicative") == pytest.approx(0.05, rel=1e-9)
+    n = chernoff_sample_size(0.06, 0.01, 0.2, tail=tail, form="multiplicative")
+    at, before = (chernoff_bound(0.06, m, 0.2, tail=tail, form="multiplicative") for m in (n, n - 1))
+    assert at <= 0.01 < before
 
 
 @pytest.mark.parametrize("two_sided", [False, True])

@@ -22,6 +22,8 @@ from tercet.theory.concentration import (
     mcdiarmid_sample_size,
 )
 from tercet.theory.finite_class_bound import (
+    agnostic_bound,
+    agnostic_confidence,
     agnostic_sample_size,
     finite_class_bound,
     finite_class_confidence,
@@ -81,6 +83,7 @@ from tercet.theory.support_vector_bound import (
 from tercet.theory.vc_bound import (
     growth_confidence,
     growth_epsilon,
+    growth_sample_size,
     log_sauer_bound,
     sauer_bound,
     vc_bound,
@@ -104,6 +107,8 @@ __all__ = [
     "RiskMinimum",
     "Stability",
     "VersionSpace",
+    "agnostic_bound",
+    "agnostic_confidence",
     "agnostic_sample_size",
     "bernoulli_divergence",
     "chernoff_bound",
@@ -125,6 +130,7 @@ __all__ = [
     "growth_epsilon",
     "growth_function",
     "growth_rademacher_bound",
+    "growth_sample_size",
     "hoeffding_bound",
     "hoeffding_epsilon",
     "hoeffding_sample_size",

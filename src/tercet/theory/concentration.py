@@ -23,6 +23,7 @@ from tercet.theory.checks import (
 )
 
 Tail = Literal["upper", "lower", "both"]
+Form = Literal["divergence", "multiplicative"]
 
 
 def _sum_of_squared_ranges(n_samples: float | None, ranges: Any) -> tuple[float, float]:
@@ -237,7 +238,7 @@ def chernoff_bound(
     mean: float,
     *,
     tail: Tail = "upper",
-    form: Literal["divergence", "multiplicative"] = "divergence",
+    form: Form = "divergence",
 ) -> float:
     """Bound on the probability that a mean of variables in [0, 1] is further than `t` from its expectation.
 
@@ -286,7 +287,9 @@ def _chernoff_exponents(t: float, p: float, form: str) -> tuple[float, float]:
     return p * gamma**2 / (2 + gamma), p * gamma**2 / 2 if gamma <= 1 else math.inf
 
 
-def chernoff_epsilon(delta: float, n_samples: float, mean: float, *, tail: Tail = "upper") -> float:
+def chernoff_epsilon(
+    delta: float, n_samples: float, mean: float, *, tail: Tail = "upper", form: Form = "divergence"
+) -> float:
     """Deviation that the mean exceeds with probability at most `delta`: `chernoff_bound` solved for t.
 
     Parameters and assumption are those of `chernoff_bound`; `delta` is the probability, between 0 and 1.
@@ -300,14 +303,18 @@ def chernoff_epsilon(delta: float, n_samples: float, mean: float, *, tail: Tail 
     farthest = {"upper": 1 - p, "lower": p, "both": max(p, 1 - p)}[
         checked_choice("tail", tail, ("upper", "lower", "both"))
     ]
-    if chernoff_bound(farthest, n_samples, p, tail=tail) > delta:
+
+    def excess(t: float) -> float:
+        return chernoff_bound(t, n_samples, p, tail=tail, form=form) - delta
+
+    if excess(farthest) > 0:
         return farthest  # no mean lies further away
-    return float(
-        brentq(lambda t: chernoff_bound(t, n_samples, p, tail=tail) - delta, 1e-300, farthest, xtol=1e-15)
-    )
+    return float(brentq(excess, 1e-300, farthest, xtol=1e-15))
 
 
-def chernoff_sample_size(epsilon: float, delta: float, mean: float, *, tail: Tail = "upper") -> int:
+def chernoff_sample_size(
+    epsilon: float, delta: float, mean: float, *, tail: Tail = "upper", form: Form = "divergence"
+) -> int:
     """Rows that keep the mean within `epsilon` of its expectation with probability at least 1 - `delta`.
 
     Parameters and assumption are those of `chernoff_bound`.
@@ -318,7 +325,7 @@ def chernoff_sample_size(epsilon: float, delta: float, mean: float, *, tail: Tai
     (43, 150)
     """
     epsilon, delta = checked_positive("epsilon", epsilon), checked_probability("delta", delta)
-    return least_count(lambda n: chernoff_bound(epsilon, n, mean, tail=tail) <= delta)
+    return least_count(lambda n: chernoff_bound(epsilon, n, mean, tail=tail, form=form) <= delta)
 
 
 @method(

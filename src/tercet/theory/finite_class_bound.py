@@ -116,6 +116,38 @@ def finite_class_confidence(
     return math.exp(min(exponent, 0.0))
 
 
+def agnostic_bound(n_hypotheses: float, n_samples: float, delta: float) -> float:
+    """Bound on how far empirical risk minimisation stays above the best hypothesis of the class.
+
+    Agnostic learning: P(R(h) - min R(h') <= eps) >= 1 - delta, whether or not any hypothesis is right.
+
+    The assumptions are those of `finite_class_bound`.
+
+    Examples
+    --------
+    >>> round(agnostic_bound(1000, 2120, 0.05), 6)
+    0.099984
+    """
+    return 2 * finite_class_bound(n_hypotheses, n_samples, delta, two_sided=True)
+
+
+def agnostic_confidence(n_hypotheses: float, n_samples: float, epsilon: float) -> float:
+    """Bound on the probability that empirical risk minimisation is more than `epsilon` above the best hypothesis.
+
+    At most 1, which is no restriction.
+
+    The assumptions are those of `finite_class_bound`.
+
+    Examples
+    --------
+    >>> round(agnostic_confidence(1000, 2120, 0.1), 6)
+    0.049832
+    """
+    return finite_class_confidence(
+        n_hypotheses, n_samples, checked_positive("epsilon", epsilon) / 2, two_sided=True
+    )
+
+
 def agnostic_sample_size(n_hypotheses: float, epsilon: float, delta: float) -> int:
     """Rows with which empirical risk minimisation comes within `epsilon` of the best hypothesis of the class.
 

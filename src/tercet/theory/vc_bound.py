@@ -14,6 +14,7 @@ function Pi. Assumption: l independent rows of one distribution.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal
 
 from tercet.core.catalog import method
@@ -28,6 +29,7 @@ from tercet.theory.checks import (
 
 Form = Literal["vapnik", "growth", "rademacher"]
 FORMS = ("vapnik", "growth", "rademacher")
+MANY_ROWS = 2**16  # a class that shatters twice as many points is taken for one that shatters any number
 
 
 def vc_confidence(vc_dimension: float, n_samples: float, eta: float, *, form: Form = "vapnik") -> float:
@@ -250,6 +252,36 @@ def growth_epsilon(growth: int | float, n_samples: float, delta: float) -> float
     """
     m, delta = checked_count("n_samples", n_samples), checked_probability("delta", delta)
     return math.sqrt(8 * (math.log(4 / delta) + log_of_count("growth", growth)) / m)
+
+
+def growth_sample_size(growth: Callable[[int], int | float], epsilon: float, delta: float) -> int:
+    """Rows after which risk and empirical risk differ by at most `epsilon`, from the growth function.
+
+    The assumptions are those of `growth_confidence`.
+
+    Parameters
+    ----------
+    growth : callable
+        Pi(n), the number of labellings of n points, such as `lambda n: sauer_bound(n, 3)`; it is asked for n = 2 m.
+    epsilon, delta : float
+        Distance of the risks, and the probability with which it may be exceeded.
+
+    Examples
+    --------
+    >>> growth_sample_size(lambda n: sauer_bound(n, 3), 0.1, 0.05)
+    28341
+    """
+    epsilon, delta = checked_positive("epsilon", epsilon), checked_probability("delta", delta)
+
+    def holds(m: int) -> bool:
+        labellings = growth(2 * m)
+        if m >= MANY_ROWS and log_of_count("growth", labellings) >= 2 * m * math.log(2):
+            raise ValueError(
+                f"growth gives all 2^{2 * m} labellings of {2 * m} points: no number of rows is enough."
+            )
+        return growth_epsilon(labellings, m, delta) <= epsilon
+
+    return least_count(holds)
 
 
 def _whole(name: str, value: int) -> int:

@@ -13,6 +13,7 @@ from tercet.core.catalog import SCIKIT_LEARN
 from tercet.core.lazy import ROOT, own_names, scikit_learn_table
 from tests.scikit_learn_names import (
     DIFFERENT,
+    HEAD,
     experimental_names,
     files,
     home,
@@ -127,7 +128,11 @@ def test_stubs_say_what_is_imported():
                     assert getattr(ours, name) is getattr(there, alias.name), f"{module}.{name}"
 
 
-def test_no_stub_stays_of_a_module_that_is_gone():
-    folders = {stub.parent for stub in ROOT.rglob("__init__.pyi")}
-    passed_on = {folder for folder in folders if not (folder / "__init__.py").exists()}
-    assert passed_on == {ROOT.joinpath(*module.split(".")) for module in MODULES} & passed_on
+def test_no_file_stays_of_a_module_that_is_gone():
+    """Files that say by their first line that they are generated are those of the table, and no others."""
+    found = {
+        path.parent
+        for path in [*ROOT.rglob("__init__.py"), *ROOT.rglob("__init__.pyi")]
+        if path.read_text(encoding="utf-8").startswith(HEAD)
+    }
+    assert found == {ROOT.joinpath(*module.split(".")) for module in scikit_learn_table()["ours"]}

@@ -306,15 +306,17 @@ def test_clear_errors():
         MLPClassifier((10**12,)).fit(X, Y)
     with pytest.raises(ValueError, match=r"y must be in \[0, 1\], the range of logistic outputs"):
         MLPRegressor(output="logistic").fit(X, Y)
-    with pytest.raises(ValueError, match="exp outputs"):
+    with pytest.raises(ValueError, match=r"exp outputs; .* Use loss='squared_error'\."):
         MLPRegressor("poisson").fit(X, Y - 1)
     with pytest.raises(ValueError, match="NaN"):
         MLPRegressor().fit(np.where(X > 2, np.nan, X), Y)
     with pytest.raises(ValueError, match="init must be a pair"):
         MLPRegressor(hidden_layer_sizes=3, init=([np.ones((4, 2))], [np.ones(2)])).fit(X, Y)
-    zero = [np.zeros((4, 3)), np.zeros((3, 1))], [np.zeros(3), np.zeros(1)]
-    with pytest.warns(UserWarning, match="stay equal"):
-        MLPRegressor(hidden_layer_sizes=3, init=zero, max_iter=1).fit(X, Y)
+    for value in (0.0, 0.5):  # units that are equal at first have equal gradients
+        same = [np.full((4, 3), value), np.full((3, 1), value)], [np.zeros(3), np.zeros(1)]
+        with pytest.warns(UserWarning, match="units of hidden layer 1 the same weights: they stay equal"):
+            model = MLPRegressor(hidden_layer_sizes=3, init=same, max_iter=3).fit(X, Y)
+        np.testing.assert_allclose(model.coefs_[0], np.tile(model.coefs_[0][:, :1], 3), rtol=1e-12)
     model = MLPClassifier((4,), warm_start=True, max_iter=2).fit(X, Y)
     with pytest.raises(ValueError, match="warm_start=False"):
         model.set_params(hidden_layer_sizes=(5,)).fit(X, Y)

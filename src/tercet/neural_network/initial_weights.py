@@ -60,11 +60,12 @@ def given_weights(init: Any, shapes: Any, owner: str) -> tuple[list[np.ndarray],
         )
     if not all(np.isfinite(part).all() for part in parts):
         raise ValueError(f"{owner}: init must hold finite numbers.")
-    for k, coef in enumerate(parts[: len(shapes) - 1]):
-        if coef.shape[1] > 1 and not coef.any() and not parts[k + 1].any():
+    for k in range(len(shapes) - 1):
+        units = np.vstack([parts[k], parts[len(shapes) + k], parts[k + 1].T])  # a column for each unit
+        if units.shape[1] > 1 and (units == units[:, :1]).all():
             warnings.warn(
-                f"{owner}: init holds only zeros in layers {k + 1} and {k + 2}: all units of hidden layer {k + 1} "
-                "stay equal. Draw random weights.",
+                f"{owner}: init gives all units of hidden layer {k + 1} the same weights: they stay equal. Draw "
+                "random weights.",
                 UserWarning,
                 stacklevel=2,
             )

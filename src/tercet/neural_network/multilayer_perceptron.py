@@ -1126,9 +1126,12 @@ class MLPRegressor(MultilayerPerceptron, Regressor):
             out, (-np.inf, np.inf)
         )
         if T.min() < low or T.max() > high:
+            change = (
+                "Use loss='squared_error'" if out == "exp" else "Scale the targets, or use output='identity'"
+            )
             raise ValueError(
                 f"{type(self).__name__}: y must be in [{low:g}, {high:g}], the range of {out} outputs; it holds "
-                f"numbers from {T.min():g} to {T.max():g}. Scale the targets, or use identity outputs."
+                f"numbers from {T.min():g} to {T.max():g}. {change}."
             )
         return T
 

@@ -276,9 +276,9 @@ def _scikit_learn_version() -> str:
 def pass_on(name: str) -> None:
     """Make a module one of scikit-learn's names, and of ours in their place.
 
-    Each of these modules is a file that calls this. A finder on `sys.meta_path` would need no files, but it can only
-    be installed by the code of `tercet`: a thread that imports `tercet.pipeline` does not wait for another one that
-    has begun to import `tercet` and not yet run its code.
+    Each of these modules is a file that calls this. A finder on `sys.meta_path` would need no files, but only the
+    code of `tercet` could install it, and a thread that imports `tercet.pipeline` does not wait for another one
+    that has begun to import `tercet` and has not run its code yet.
 
     Examples
     --------

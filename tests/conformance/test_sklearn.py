@@ -94,10 +94,10 @@ WITH = {
     ("CRF", "iis"): {"max_iterations": 20},
     ("CRF", "iis-s"): {"max_iterations": 20},
     ("CRF", "iis-t"): {"max_iterations": 20},
-    # fit_transform has the codes of the fit: `transform` must find the same ones
     # steps of logistic units are small: at the default they need more epochs
     ("DBNClassifier", "sgd"): {"learning_rate": 0.5, "batch_size": 32},
     ("DBNRegressor", "sgd"): {"learning_rate": 0.1, "batch_size": 32},
+    # fit_transform has the codes of the fit: `transform` must find the same ones
     ("DictionaryLearning", "default"): {"transform_algorithm": "lasso_lars", "max_iter": 20},
     ("DictionaryLearning", "cd"): {"transform_algorithm": "lasso_cd", "max_iter": 20},
     ("DictionaryLearning", "ksvd"): {"max_iter": 20},

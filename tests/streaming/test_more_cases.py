@@ -9,6 +9,7 @@ from sklearn.base import clone
 import tercet
 from tercet.cluster import MiniBatchKMeans
 from tercet.datasets import Source, SourceError
+from tercet.discriminant_analysis import OneClassQuadraticDiscriminant
 from tercet.linear_model import (
     ElasticNet,
     ElasticNetCV,
@@ -19,7 +20,9 @@ from tercet.linear_model import (
     RidgeClassifierCV,
 )
 from tercet.mixture import BernoulliMixture, CategoricalMixture
+from tercet.multiclass import OneVsRestClassifier
 from tercet.naive_bayes import SPODE, TAN, CategoricalNB, KernelDensityNB, MixedNB
+from tercet.neural_network import BernoulliRBM, MLPClassifier, MultiStart, RBFNetworkClassifier
 from tercet.topic import LatentDirichletAllocation
 from tests.streaming.test_same_bits import assert_same
 
@@ -99,6 +102,9 @@ REFUSALS = [
     (MiniBatchKMeans(2, tol=0.1), "Use tol=0"),
     (LatentDirichletAllocation(2, learning_method="gibbs"), "Use learning_method='online' or 'batch'"),
     (LatentDirichletAllocation(2, prior_update="newton"), "Use learning_method='online'"),
+    (BernoulliRBM(), "Use partial_fit with pieces of the rows"),
+    (RBFNetworkClassifier(), "Use MLPClassifier"),
+    (OneClassQuadraticDiscriminant(), "Use GaussianMixture"),
 ]
 
 
@@ -107,6 +113,13 @@ def test_what_needs_all_rows_names_what_does_not(model, instead):
     source = Source(pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [0, 1]}))
     with pytest.raises(TypeError, match=f"{type(model).__name__} cannot learn from a source: .*{instead}"):
         model.fit(source, y="c")
+
+
+@pytest.mark.parametrize("model", [MultiStart(MLPClassifier()), OneVsRestClassifier(SPODE())], ids=str)
+def test_estimators_of_other_estimators_take_arrays(model, tmp_path):
+    np.savetxt(tmp_path / "rows.csv", np.eye(3), delimiter=",", header="a,b,c", comments="")
+    with pytest.raises(TypeError, match="X is a source; this takes arrays"):
+        model.fit(Source(tmp_path / "rows.csv"), y="c")
 
 
 @pytest.mark.parametrize("model", [Lasso(), MaxEnt(), MiniBatchKMeans(2), BernoulliMixture(2)], ids=str)

@@ -104,7 +104,7 @@ def indexable(*arrays: Any) -> list[Any]:
     """scikit-learn's `indexable`: CSR from other sparse formats, an array from what has no rows to index."""
 
     def checked(X: Any) -> Any:
-        return check_structure(X) if sparse.issparse(X) else X
+        return check_structure(X) if sparse.issparse(X) or isinstance(X, RowSource) else X
 
     return [checked(X) for X in full.indexable(*map(checked, arrays))]
 

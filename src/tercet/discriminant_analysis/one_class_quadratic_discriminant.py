@@ -104,6 +104,7 @@ class OneClassQuadraticDiscriminant(OutlierMixin, Estimator):
     """
 
     sparse_input = False
+    streams_instead = "GaussianMixture, whose score_samples finds outliers"
     fitted_shapes = {
         "location_": Floats("features", finite=True),
         "covariance_": "features features",

@@ -113,6 +113,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     largest_value = LARGE
     relative_weights = True
     batch_rounding = 1e-9  # matrix products by BLAS
+    streams_instead = "partial_fit with pieces of the rows"
     width_checked_attributes = ("components_",)
     fitted_shapes: ClassVar[Declarations] = {
         "components_": Floats("components features", finite=True),

@@ -111,6 +111,7 @@ class BoltzmannMachine(Estimator):
     sparse_input = False
     relative_weights = True
     batch_rounding = 1e-9  # matrix products by BLAS
+    streams_instead = "partial_fit of BernoulliRBM with pieces of the rows"
     fitted_shapes: ClassVar[Declarations] = {
         "weights_": Floats("units units", finite=True),
         "intercept_": Floats("units", finite=True),

@@ -232,6 +232,7 @@ class CascadeCorrelation(CascadeNetwork, Regressor):
 
     multi_output = True
     largest_target = LARGE
+    streams_instead = "MLPRegressor"
 
     def __init__(
         self,

@@ -129,6 +129,8 @@ class CascadeCorrelationClassifier(CascadeNetwork, Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    streams_instead = "MLPClassifier"
+
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         weight = self._balance(self.class_weight, y, sample_weight)
         codes = (y[:, None] == np.arange(self.classes_.size)).astype(np.float64)

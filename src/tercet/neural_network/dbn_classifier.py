@@ -92,6 +92,7 @@ class DBNClassifier(FineTunedNetwork, Classifier):
     """
 
     _kind = MLPClassifier
+    streams_instead = "MLPClassifier"
     classes_: np.ndarray
 
     def _n_outputs(self, y: np.ndarray) -> int:

@@ -88,6 +88,7 @@ class DBNRegressor(FineTunedNetwork, Regressor):
     """
 
     _kind = MLPRegressor
+    streams_instead = "MLPRegressor"
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         self._centre = float(np.average(y, weights=sample_weight))

@@ -92,6 +92,7 @@ class DeepBeliefNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
     largest_value = LARGE
     relative_weights = True
     batch_rounding = 1e-9  # layers are products by BLAS
+    streams_instead = "partial_fit of BernoulliRBM with pieces of the rows"
     fitted_shapes: ClassVar[Declarations] = {"rbms_": Each(Having({}, ("transform",)), "layers")}
     rbms_: list[Any]
     n_features_in_: int

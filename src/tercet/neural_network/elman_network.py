@@ -44,6 +44,7 @@ class RecurrentNetwork(SequenceEstimator):
     """
 
     largest_value = LARGE
+    streams_instead = "partial_fit with pieces of the sequences"
     output: str  # "identity", "logistic" or "softmax"
 
     n_units: Any

@@ -120,6 +120,7 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
     """
 
     sparse_input = False
+    streams_instead = "partial_fit with pieces of the rows"
     fitted_shapes: ClassVar[Declarations] = {
         "weights_": Floats("features features", finite=True),
         "thresholds_": Floats("features", finite=True),

@@ -132,6 +132,7 @@ class LayeredPerceptron(Perceptron):
 
     hidden_weights_: list[np.ndarray]
     hidden_thresholds_: list[np.ndarray]
+    streams_instead = "MLPClassifier, or partial_fit with pieces of the rows"
     fitted_shapes = {
         "coef_": "planes units",
         "hidden_weights_": Each("...", "layers"),

@@ -286,6 +286,7 @@ class RBFNetwork(RBFLayer, Regressor):
 
     multi_output = True
     largest_target = LARGE
+    streams_instead = "MLPRegressor"
 
     def __init__(
         self,

@@ -133,6 +133,7 @@ class RBFNetworkClassifier(RBFLayer, Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    streams_instead = "MLPClassifier"
     fitted_shapes = {
         "weights_": Floats("outputs units", finite=True),
         "intercept_": Floats("outputs", finite=True),

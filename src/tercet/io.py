@@ -38,6 +38,7 @@ PARTS = [  # what a model file may hold beside estimators of the catalogue
     "tercet.feature.TableEncoder",
     "tercet.core.ConstantClassifier",
     "tercet.metric_learning.MahalanobisMetric",
+    "tercet.neural_network.ThresholdNetwork",
     "tercet.tree.Tree",
     *(
         f"tercet.kernels.{name}"

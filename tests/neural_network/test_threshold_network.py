@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tercet.neural_network import ThresholdNetwork, neuron
+from tercet.io import load_model, save_model
+from tercet.neural_network import LayeredPerceptron, ThresholdNetwork, neuron
 
 SQUARE = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 XOR = ThresholdNetwork([[[1, 1], [1, 1]], [1, -1]], [[0.5, 1.5], 0.5])
@@ -92,6 +93,18 @@ def test_a_network_is_the_same_after_pickling():
     assert again != "a network"
     assert repr(again) == "ThresholdNetwork(2-2-1, output='binary', at_zero=0)"
     assert b"tercet.neural_network.threshold" not in pickle.dumps(XOR)
+
+
+def test_a_network_from_a_file_is_checked(tmp_path):
+    network = ThresholdNetwork([[[1, 1], [1, 1]]], [[0.5, 1.5]])
+    model = LayeredPerceptron(network, shuffle=False).fit(SQUARE, [0, 1, 1, 0])
+    save_model(tmp_path / "model.skops", model, {})
+    again, _ = load_model(tmp_path / "model.skops")
+    assert again.hidden == network
+    assert again.predict(SQUARE).tolist() == [0, 1, 1, 0]
+    network.thresholds = [np.zeros(3)]
+    with pytest.raises(ValueError, match=r"thresholds\[0\] one number for each unit"):
+        pickle.loads(pickle.dumps(network))
 
 
 def test_several_outputs():

@@ -187,6 +187,10 @@ class ThresholdNetwork(PublicPickle):
         self.weights, self.thresholds = check_layers("ThresholdNetwork", weights, thresholds)
         self.output, self.at_zero = output, at_zero
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Check a network from a file as a given one: layers that do not fit are an error."""
+        self.__init__(**state)  # type: ignore[misc]
+
     def layer_outputs(self, X: Any) -> list[np.ndarray]:
         """The outputs of every layer.
 

@@ -12,6 +12,7 @@ from tercet.neural_network import (
     forward_pass,
     gradient_check,
     parameter_count,
+    regularised_error,
 )
 
 COMBINATIONS = [
@@ -60,6 +61,10 @@ def test_several_rows_are_the_mean_of_single_ones():
 
 def test_the_slope_of_relu_at_zero_is_zero():
     assert activation_slope(activate([0.0, 1.0, -1.0], "relu"), "relu").tolist() == [0.0, 1.0, 0.0]
+
+
+def test_a_small_error_keeps_its_digits():
+    assert regularised_error(2e-18, [[[1e-9]]], error_weight=0.5) == pytest.approx(1.5e-18, rel=1e-12)
 
 
 def test_layers_without_biases_and_counts():

@@ -283,13 +283,13 @@ def regularised_error(error: float, coefs: Any, intercepts: Any = None, error_we
 
     Examples
     --------
-    >>> regularised_error(1.0, [[[1.0], [2.0]]], [[3.0]], 0.9)
+    >>> round(regularised_error(1.0, [[[1.0], [2.0]]], [[3.0]], 0.9), 12)
     2.3
     """
     if not 0 <= error_weight <= 1:
         raise ValueError(f"error_weight must be in [0, 1]; got {error_weight!r}.")
     squares = sum(float(np.sum(np.square(w))) for w in (*coefs, *(intercepts or ())))
-    return float(round(error_weight * error + (1.0 - error_weight) * squares, 15))
+    return float(error_weight * error + (1.0 - error_weight) * squares)
 
 
 def momentum_step(

@@ -1,14 +1,18 @@
 """Sentences about bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 from tercet.core.input_errors import Explaining, explained, refuse_mixed_labels, shown
 from tercet.core.validation import check_array, target_for_callbacks
 from tercet.decomposition import NMF
-from tercet.linear_model import LogisticRegression
+from tercet.discriminant_analysis import divide_into_subclasses
+from tercet.feature import chi2, mutual_info_classif, mutual_info_regression
+from tercet.linear_model import LogisticRegression, linear_separability, novikoff_bound
 from tercet.naive_bayes import MultinomialNB
+from tercet.svm import svm_primal
 
 
 @pytest.mark.parametrize(
@@ -39,6 +43,26 @@ from tercet.naive_bayes import MultinomialNB
 def test_what_is_said_of_a_table(X, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         check_array(X, dtype=np.float64)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        chi2,
+        divide_into_subclasses,
+        linear_separability,
+        mutual_info_classif,
+        mutual_info_regression,
+        novikoff_bound,
+        svm_primal,
+    ],
+)
+def test_functions_refuse_matrices_and_repeated_columns_in_the_same_words(function):
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1] * 3)
+    with pytest.raises(TypeError, match=r"^X must not be a matrix of NumPy; pass np.asarray\(X\)\.$"):
+        function(np.asmatrix(X), y)
+    with pytest.raises(ValueError, match=r"^X has 2 columns named 'a'; column names must be unique\.$"):
+        function(pd.DataFrame(X, columns=["a", "a"]), y)
 
 
 def test_an_error_that_names_its_argument_stays():

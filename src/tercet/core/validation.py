@@ -96,7 +96,8 @@ def check_array(X: Any, **options: Any) -> Any:
 def check_X_y(X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
     """scikit-learn's `check_X_y`."""
     check_structure(X)
-    X, y = full.check_X_y(X, y, **options)
+    with Explaining(X=X, y=y), np.errstate(**QUIET):
+        X, y = full.check_X_y(X, y, **options)
     return check_structure(X), y
 
 

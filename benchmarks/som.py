@@ -81,8 +81,28 @@ def batch_minisom(data: Data) -> Result:
     return {"units": model.get_weights()}
 
 
+def batch_somoclu(data: Data) -> Result:
+    """The batch algorithm with the radii of ours. In pass t = 0 ... n - 1 its radius is r0 (rN / r0)^(t / n), twice
+    the standard deviation: rN is such that the last pass has the standard deviation 0.5."""
+    from somoclu import Somoclu
+
+    rows, columns, d = data["start"].shape
+    passes, widest = int(data["passes"]), float(max(rows, columns))
+    start = data["start"].reshape(-1, d).astype(np.float32)
+    model = Somoclu(columns, rows, initialcodebook=start, compactsupport=False, std_coeff=0.5)
+    model.train(
+        data["X"].astype(np.float32), epochs=passes, radius0=widest,
+        radiusN=widest * widest ** (-passes / (passes - 1)), radiuscooling="exponential",
+    )  # fmt: skip
+    return {"units": model.codebook}
+
+
 ONLINE = {"minisom": Contender(online_minisom, ("minisom",), "minisom", threads=1, once=True)}
-PEERS = {**ONLINE, "minisom batch": Contender(batch_minisom, ("minisom",), "minisom", threads=1, once=True)}
+PEERS = {
+    **ONLINE,
+    "minisom batch": Contender(batch_minisom, ("minisom",), "minisom", threads=1, once=True),
+    "somoclu": Contender(batch_somoclu, ("somoclu",), "somoclu", note="float32"),
+}
 SIZES = {
     "full": {"n": 20_000, "d": 50, "side": 20, "clouds": 30, "passes": 10},
     "smoke": {"n": 600, "d": 6, "side": 5, "clouds": 8, "passes": 10},

@@ -293,6 +293,19 @@ def test_divergence_keeps_the_last_finite_weights():
     assert model.loss_ == model.loss_curve_[-1]
 
 
+@pytest.mark.parametrize("solver", ["sgd", "bp", "adam"])
+def test_a_smaller_step_size_helps_after_a_batch_that_diverged(solver):
+    model = MLPRegressor(hidden_layer_sizes=(10,), solver=solver, batch_size=10, random_state=0).partial_fit(
+        X, Y
+    )
+    before = weights_of(model)
+    with pytest.raises(ValueError, match=r"smaller learning_rate_init than 1e\+200, such as 1e\+199"):
+        model.set_params(learning_rate_init=1e200).partial_fit(X, Y)
+    np.testing.assert_array_equal(weights_of(model), before)
+    model.set_params(learning_rate_init=1e-3).partial_fit(X, Y)
+    assert 0 < np.abs(weights_of(model) - before).max() < 1
+
+
 def test_clear_errors():
     with pytest.raises(ValueError, match="hidden_layer_sizes must be > 0"):
         MLPClassifier((5, 0)).fit(X, Y)

@@ -313,6 +313,8 @@ class MultilayerPerceptron(Estimator):
             rule = Momentum(n, layout.dtype, rate, self.momentum, nesterov)
         if updates is not None and all(np.shape(updates.get(name)) == (n,) for name in rule.arrays):
             rule.state = {**updates, **{name: updates[name].astype(layout.dtype) for name in rule.arrays}}
+            if self.learning_rate == "constant":  # it may have been set to another number since
+                rule.state["learning_rate"] = float(rate)
         if self.solver == "bp":
             return StandardBPEpochs(layout, penalty, rule, X, T, weight)
         if self.solver == "accumulated-bp":

@@ -197,7 +197,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
                 begin = end
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """One update from a batch of rows.
+        """One update from a batch of rows. `momentum` does not reach from call to call.
 
         Parameters
         ----------

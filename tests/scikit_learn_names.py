@@ -29,7 +29,8 @@ HIDDEN = {"externals", "tests", "conftest"}  # not scikit-learn's own, or not fo
 HEAD = "# Written by `make names`.\n"
 PASSED_ON = (
     HEAD
-    + """from tercet.core.lazy import pass_on
+    + """import tercet  # noqa: F401 (waits for a thread that is importing it)
+from tercet.core.lazy import pass_on
 
 pass_on(__name__)
 """

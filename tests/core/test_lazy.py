@@ -252,6 +252,37 @@ def test_a_thread_that_does_not_wait_for_the_root():
     assert answer(code) == f"{names} tercet.metrics.distance.pairwise\n"
 
 
+def test_a_thread_that_imports_the_root_gets_the_locks_it_needs():
+    """One thread has begun to import `tercet`; another one imports a module, and must not hold `tercet.core.lazy`
+    while it waits for the first: Python would end the import of the first with a deadlock."""
+    code = """if True:
+        import importlib, sys, threading
+        begun, go, errors = threading.Event(), threading.Event(), []
+        def pause(frame, event, argument):
+            if frame.f_globals.get("__name__") == "tercet" and frame.f_code.co_name == "<module>":
+                sys.settrace(None)
+                begun.set()
+                go.wait()
+        def run(name, trace=None):
+            sys.settrace(trace)
+            try:
+                importlib.import_module(name)
+            except BaseException as error:
+                errors.append(repr(error))
+        first = threading.Thread(target=run, args=("tercet", pause))
+        first.start()
+        begun.wait()
+        second = threading.Thread(target=run, args=("tercet.pipeline",))
+        second.start()
+        second.join(0.5)  # until it waits
+        go.set()
+        first.join()
+        second.join()
+        print(errors)
+    """
+    assert answer(code) == "[]\n"
+
+
 def test_star_imports():
     names = {}
     for module in scikit_learn_table()["modules"]:

@@ -278,7 +278,8 @@ def pass_on(name: str) -> None:
 
     Each of these modules is a file that calls this. A finder on `sys.meta_path` would need no files, but only the
     code of `tercet` could install it, and a thread that imports `tercet.pipeline` does not wait for another one
-    that has begun to import `tercet` and has not run its code yet.
+    that has begun to import `tercet` and has not run its code yet. The files import `tercet` first, to wait for
+    that thread before they take the lock of this module, which it needs: otherwise each would wait for the other.
 
     Examples
     --------

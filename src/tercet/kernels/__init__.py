@@ -4,6 +4,7 @@
 `primal_weights` and `intercept_shift` centre rows for them to avoid cancellation.
 """
 
+import tercet  # noqa: F401 (waits for a thread that is importing it)
 from tercet.core.lazy import lazy_package
 
 lazy_package(__name__)

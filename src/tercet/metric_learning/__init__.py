@@ -1,5 +1,6 @@
 """Metric learning: distances that are learned from labels, pairs or triplets."""
 
+import tercet  # noqa: F401 (waits for a thread that is importing it)
 from tercet.core.lazy import lazy_package
 
 lazy_package(__name__)

@@ -1,5 +1,6 @@
 """Neighbours: search, classification, regression and density estimation by what is near."""
 
+import tercet  # noqa: F401 (waits for a thread that is importing it)
 from tercet.core.lazy import lazy_package
 
 lazy_package(__name__)

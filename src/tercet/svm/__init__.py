@@ -1,5 +1,6 @@
 """Support vector machines (支持向量机)."""
 
+import tercet  # noqa: F401 (waits for a thread that is importing it)
 from tercet.core.lazy import lazy_package
 
 lazy_package(__name__)

@@ -131,7 +131,12 @@ def test_vc_forms_and_sample_sizes():
     for form in ("vapnik", "growth", "rademacher"):
         n = vc_sample_size(5, 0.2, 0.1, form=form)
         assert vc_confidence(5, n, 0.1, form=form) <= 0.2 < vc_confidence(5, n - 1, 0.1, form=form)
-        assert vc_sample_size(5, 100.0, 0.1, form=form) == 6  # the least number of rows for which it holds
+    least = {"vapnik": (3, 50), "growth": (6, 101), "rademacher": (5, 100)}  # rows for which there is a bound
+    for form, sizes in least.items():
+        assert tuple(vc_sample_size(h, 100.0, 0.1, form=form) for h in (5, 100)) == sizes
+    n = vc_sample_size(100, 1.42, 0.05)
+    assert n < 100
+    assert vc_confidence(100, n, 0.05) <= 1.42 < vc_confidence(100, n - 1, 0.05)
 
 
 def test_sauer():

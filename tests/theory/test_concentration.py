@@ -57,6 +57,23 @@ def test_inverses_of_chernoff(tail):
     assert at <= 0.01 < before
 
 
+@pytest.mark.parametrize("form", ["divergence", "multiplicative"])
+def test_the_inverse_of_chernoff_keeps_its_bound(form):
+    """Also where the bound jumps, at the distance that one of the tails cannot reach."""
+    assert chernoff_bound(0.047230750508979914, 50, 0.047230750508979914, tail="both") > 0.4394717111982799
+    draws = [(0.4394717111982799, 50, 0.047230750508979914)]
+    rng = np.random.default_rng(0)
+    draws += [
+        (rng.uniform(0.01, 0.9), int(rng.integers(20, 200)), rng.uniform(0.01, 0.99)) for _ in range(200)
+    ]
+    for delta, n, p in draws:
+        for tail in ("upper", "lower", "both"):
+            eps = chernoff_epsilon(delta, n, p, tail=tail, form=form)
+            farthest = {"upper": 1 - p, "lower": p, "both": max(p, 1 - p)}[tail]
+            assert chernoff_bound(eps, n, p, tail=tail, form=form) <= delta or eps == farthest
+            assert chernoff_bound(eps * (1 - 1e-12), n, p, tail=tail, form=form) > delta * (1 - 1e-9)
+
+
 @pytest.mark.parametrize("two_sided", [False, True])
 def test_inverses_of_hoeffding_and_mcdiarmid(two_sided):
     eps = hoeffding_epsilon(0.03, 50, (-1, 2), two_sided=two_sided)

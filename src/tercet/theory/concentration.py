@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from tercet.core.catalog import method
 from tercet.theory.checks import (
@@ -309,7 +308,10 @@ def chernoff_epsilon(
 
     if excess(farthest) > 0:
         return farthest  # no mean lies further away
-    return float(brentq(excess, 1e-300, farthest, xtol=1e-15))
+    low, high = 0.0, farthest  # bisection: the bound falls with t, and jumps where one tail is beyond [0, 1]
+    while low < (t := (low + high) / 2) < high:
+        low, high = (t, high) if excess(t) > 0 else (low, t)
+    return high
 
 
 def chernoff_sample_size(

@@ -151,7 +151,9 @@ def vc_sample_size(vc_dimension: float, epsilon: float, eta: float, *, form: For
     [3021, 29646, 7197]
     """
     h, epsilon = checked_count("vc_dimension", vc_dimension), checked_positive("epsilon", epsilon)
-    start = math.floor(h) + 1  # from here on all three terms fall with l
+    checked_choice("form", form, FORMS)
+    # the least number of rows with a bound, from which on it falls
+    start = {"vapnik": math.ceil(h / 2), "growth": math.floor(h) + 1, "rademacher": math.ceil(h)}[form]
     return least_count(lambda n: vc_confidence(h, n, eta, form=form) <= epsilon, start)
 
 

@@ -1,10 +1,15 @@
 """Pictures of the weights of multilayer perceptrons."""
 
+import warnings
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from tercet.neural_network import MLPClassifier, MLPRegressor
-from tercet.plot import plot_layer_weights, plot_model
+from tercet import Recorder
+from tercet.core.steps import ConvergenceWarning
+from tercet.neural_network import DBNClassifier, DBNRegressor, MLPClassifier, MLPRegressor
+from tercet.plot import plot_layer_weights, plot_model, replay
 from tests.plot.words import ticks
 
 
@@ -22,6 +27,22 @@ def test_a_network_is_drawn_by_the_weights_of_its_first_layer(network):
     np.testing.assert_array_equal(cells, network.coefs_[0][order])
     assert ticks(ax, "x") == ["1", "2", "3", "4", "5"]
     assert ax.get_title("left") == "weights of layer 1"
+
+
+@pytest.mark.parametrize("kind", [DBNClassifier, DBNRegressor])
+def test_deep_belief_networks_are_drawn_by_their_weights(kind):
+    X = np.random.default_rng(0).random((40, 3))
+    recorder = Recorder()
+    model = kind((5, 4), pretraining_iter=1, max_iter=2, random_state=0).set_callbacks(recorder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, X[:, 0] > X[:, 1])
+    assert plot_model(model).images[0].get_array().shape == (3, 5)
+    film = replay(recorder, X)
+    film._func(1)
+    assert film._fig.axes[0].images[0].get_array().shape == (3, 5)
+    film.pause()
+    plt.close("all")
 
 
 def test_any_layer_can_be_chosen(network):

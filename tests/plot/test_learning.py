@@ -12,6 +12,7 @@ from tercet.core.steps import ConvergenceWarning
 from tercet.datasets import two_moons
 from tercet.ensemble import AdaBoostClassifier
 from tercet.linear_model import Lasso, LogisticRegression, Perceptron
+from tercet.neural_network import MLPRegressor
 from tercet.plot import film_picture, plot_history, plot_regions, replay
 from tercet.plot.learning import _films
 
@@ -136,6 +137,30 @@ def test_replay_draws_a_picture_of_the_model_where_there_is_no_plane(fitted):
         widths = sorted(bar.get_width() for bar in ax.patches)
         np.testing.assert_allclose(widths, np.sort(model.coef_[0]))
         film.pause()
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_replay_of_several_outputs_draws_the_model(width):
+    X, y = two_moons(40, random_state=0)
+    X, Y = X[:, :width], np.column_stack([X, y])
+    recorder = Recorder()
+    model = MLPRegressor(hidden_layer_sizes=4, max_iter=3, random_state=0).set_callbacks(recorder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, Y)
+    film = replay(recorder, X, Y)
+    film._func(2)
+    assert film._fig.axes[0].images[0].get_array().shape == (width, 4)
+    film.pause()
+    picture = "plot_regions" if width == 2 else "plot_fit"
+    with pytest.raises(ValueError, match=f"{picture} draws models with one output; MLPRegressor has 3"):
+        plot_regions(model, X, y)
+    one = MLPRegressor(hidden_layer_sizes=4, max_iter=3, random_state=0).set_callbacks(recorder := Recorder())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        one.fit(X, y)
+    assert replay(recorder, X, y)._fig.axes[0].get_xlabel() == ""  # not the weights
+    plt.close("all")
 
 
 def test_a_picture_for_films_comes_first(fitted):

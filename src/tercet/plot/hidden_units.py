@@ -233,7 +233,7 @@ def plot_layer_weights(
 
     Parameters
     ----------
-    model : MLPClassifier or MLPRegressor
+    model : MLPClassifier, MLPRegressor, DBNClassifier or DBNRegressor
         A fitted network.
     feature_names : sequence of str, optional
         What the features are.
@@ -268,6 +268,7 @@ def plot_layer_weights(
     return _heat(weights.T, units, names, translated("weights of layer {k}", k=at + 1), below, ax, top)
 
 
+@picture("coefs_", "intercepts_", "network_")
 @picture("coefs_", "intercepts_", "n_layers_")
 def _layer_weights(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     return plot_layer_weights(model, feature_names, ax=ax)

@@ -158,7 +158,7 @@ def plot_regions(
     margin = 0.1 * (high - low) + 1e-9
     first, second = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin))
     grid = np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2)
-    said = np.asarray(model.predict(grid)).reshape(resolution, resolution)
+    said = _predictions(model, grid, "plot_regions").reshape(resolution, resolution)
     ax = get_axes(ax)
     frame = {"extent": (first[0], first[-1], second[0], second[-1]), "origin": "lower", "aspect": "auto"}
     shown = sample_indices(len(X))
@@ -171,6 +171,16 @@ def plot_regions(
         ax.scatter(*np.asarray(centres, float).T, s=90, marker="X", color=INK, edgecolors="white", zorder=3)
     first_name, second_name = map(short_name, feature_names or ("", ""))
     return label_axes(ax, first_name, second_name, type(model).__name__)
+
+
+def _predictions(model: Any, rows: np.ndarray, picture: str) -> np.ndarray:
+    """One prediction for each row."""
+    said = np.asarray(model.predict(rows))
+    if said.size != len(rows):
+        raise ValueError(
+            f"{picture} draws models with one output; {type(model).__name__} has {said.size // len(rows)}."
+        )
+    return said
 
 
 def _areas(
@@ -261,7 +271,7 @@ def plot_fit(
     check_same_length(X=X, y=y)
     x = X.ravel()
     line = np.linspace(x.min(), x.max(), resolution)
-    said = np.asarray(model.predict(line[:, None]), dtype=float).ravel()
+    said = _predictions(model, line[:, None], "plot_fit").ravel().astype(float)
     ax = get_axes(ax)
     shown = sample_indices(len(x))
     scatter(ax, x[shown], y[shown], color=ACCENT)
@@ -310,7 +320,8 @@ def _draw_frame(model: Any, X: Any, y: Any, ax: Any) -> Any:
         if fits(model, X):
             return draw(model, X, y, ax)
     width = 0 if X is None or np.ndim(X) != 2 else np.shape(X)[1]
-    if hasattr(model, "predict") and (width == 2 or (width == 1 and y is not None)):
+    drawable = hasattr(model, "predict") and (width == 2 or (width == 1 and y is not None))
+    if drawable and np.size(model.predict(np.asarray(X)[:1])) == 1:
         return plot_regions(model, X, y, ax=ax, resolution=100)
     drawn = plot_model(model, ax=ax)
     if drawn is None:
@@ -324,7 +335,8 @@ def replay(recorder: Any, X: Any = None, y: Any = None, *, interval: int = 200) 
     """A film of a recorded fit: the model after every kept pass.
 
     A method may have a picture of its own for films (`film_picture`), such as the grid of a SOM. Others are drawn
-    as regions (`plot_regions`) where X has two features, and else as `plot_model` draws them.
+    as regions (`plot_regions`) where X has two features and the model one output, and else as `plot_model` draws
+    them.
 
     Parameters
     ----------

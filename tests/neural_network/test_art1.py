@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tercet.core.steps import ConvergenceWarning
-from tercet.neural_network import ART1
+from tercet.neural_network import ART1, FuzzyART
 from tercet.neural_network.art1 import needed_ones, packed, unpacked
 
 
@@ -122,3 +122,10 @@ def test_errors_name_what_is_wrong():
         ART1().fit([[0, 1], [0.5, 1]])
     with pytest.raises(ValueError, match="'L'"):
         ART1(L=1).fit(np.eye(2))
+
+
+@pytest.mark.parametrize("kind", [ART1, FuzzyART])
+def test_parameters_that_are_set_after_fit_are_checked_too(kind):
+    model = kind().fit(np.eye(2))
+    with pytest.raises(ValueError, match=r"'vigilance' must be a number in \(0, 1\]; got 0"):
+        model.set_params(vigilance=0).predict(np.eye(2))

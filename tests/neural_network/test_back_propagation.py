@@ -83,3 +83,32 @@ def test_wrong_arguments_are_named():
         activate([1.0], "step")
     with pytest.raises(ValueError, match="error_weight"):
         back_propagate([1.0, 2.0], [1.0], *net, error_weight=2)
+    for sizes in ([2, 0, 2], [3, -1, 2], [2, 2.5, 1]):
+        with pytest.raises(ValueError, match="sizes must be whole numbers of at least 1"):
+            parameter_count(sizes)
+
+
+@pytest.mark.parametrize(
+    ("target", "output", "loss", "says"),
+    [
+        (
+            2.0,
+            "logistic",
+            "log_loss",
+            r"y must be in \[0, 1\], the range of logistic outputs; it holds",
+        ),
+        (-0.1, "softmax", "log_loss", r"\[0, 1\], the range of softmax outputs"),
+        (
+            2.0,
+            "logistic",
+            "squared_error",
+            r"from 2 to 2\. Scale the targets, or use output='identity'\.",
+        ),
+        (-2.0, "tanh", "squared_error", r"\[-1, 1\], the range of tanh outputs"),
+        (-2.0, "exp", "poisson", r"\[0, inf\], .* or use output='identity' and loss='squared_error'\."),
+    ],
+)
+def test_targets_that_the_outputs_cannot_reach(target, output, loss, says):
+    with pytest.raises(ValueError, match=says):
+        back_propagate([1.0], [target], [[[0.5]]], output=output, loss=loss)
+    assert back_propagate([1.0], [target], [[[0.5]]], output="identity").error > 0

@@ -208,6 +208,15 @@ def test_biases_of_another_shape():
         random_machine().sample(0)
 
 
+@pytest.mark.parametrize(
+    ("kind", "rate", "dtype"),
+    [(BernoulliRBM, 1e308, np.float64), (BernoulliRBM, 1e30, np.float32), (GaussianRBM, 1e5, np.float64)],
+)
+def test_weights_whose_energy_overflows_are_an_error(kind, rate, dtype):
+    with pytest.raises(ValueError, match="the weights grew beyond floating-point numbers"):
+        kind(3, learning_rate=rate, random_state=0).fit(correlated(50).astype(dtype))
+
+
 @pytest.mark.parametrize("algorithm", ["cd", "pcd"])
 def test_a_fit_that_diverges_keeps_the_last_finite_weights(algorithm):
     X = correlated(50)
@@ -229,7 +238,12 @@ def test_values_that_are_no_probabilities_give_a_warning():
             UserWarning, match="X holds values from -1 to 2; binary units need values from 0 to 1"
         ):
             BernoulliRBM(2, n_iter=1, random_state=0).fit(rows)
+    model = BernoulliRBM(2, random_state=0).partial_fit(X.clip(0, 1))
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="X holds values from -1 to 2"):
+            model.partial_fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        model.partial_fit(X.clip(0, 1))
         BernoulliRBM(2, n_iter=1, random_state=0).fit(X.clip(0, 1))
         GaussianRBM(2, n_iter=1, random_state=0).fit(X)

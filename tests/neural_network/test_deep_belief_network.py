@@ -116,6 +116,17 @@ def test_a_fit_that_diverges_keeps_the_last_finite_weights(kind):
     assert all(np.isfinite(coef).all() for coef in model.coefs_)
 
 
+def test_a_loss_that_rises_without_overflow_gives_a_warning():
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    model = DBNRegressor((5,), learning_rate=2, solver="sgd", max_iter=50, random_state=0)
+    with pytest.warns(
+        ConvergenceWarning, match=r"DBNRegressor diverged: the loss rose from .*, such as 0\.2"
+    ):
+        model.fit(X, 10 * X[:, 0])
+    assert model.n_iter_ < 50
+    assert model.history_["loss"][-1] > model.history_["loss"][0]
+
+
 @pytest.mark.parametrize("kind", [DBNClassifier, DBNRegressor])
 def test_wrong_sizes_name_the_class(kind):
     with pytest.raises(ValueError, match=f"{kind.__name__}: parameter 'hidden_layer_sizes'"):

@@ -90,6 +90,26 @@ def test_leave_one_out():
     np.testing.assert_allclose(scores, scores.round(), atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [MLPRegressor, sklearn.neural_network.MLPRegressor])
+def test_a_single_held_out_row_is_scored_by_its_squared_error(kind):
+    X, y = sine(12)
+    network = classifier(kind, max_iter=20)
+    model = HiddenSizeSearch(network, sizes=[1, 2], cv="loo").fit(X, y)
+    wanted = [
+        cross_val_score(
+            clone(network).set_params(hidden_layer_sizes=size), X, y, cv=12, scoring="neg_mean_squared_error"
+        ).mean()
+        for size in model.results_["hidden_layer_sizes"]
+    ]
+    np.testing.assert_allclose(model.results_["score"], wanted)
+    given = HiddenSizeSearch(network, sizes=[1, 2], cv="loo", scoring="neg_mean_absolute_error").fit(X, y)
+    assert given.results_["score"] != model.results_["score"]
+    grown = HiddenSizeSearch(
+        network, algorithm="grow", sizes=[1, 2], validation_fraction=1 / 12, random_state=0
+    )
+    assert np.isfinite(grown.fit(X, y).results_["score"]).all()
+
+
 @pytest.mark.parametrize("kinds", [OURS, PEERS], ids=["ours", "scikit-learn's"])
 @pytest.mark.parametrize("algorithm", ["prune", "grow"])
 def test_networks_of_both_libraries_shrink_and_grow(kinds, algorithm):

@@ -150,17 +150,46 @@ def test_lbfgs_ends_as_low_as_scikit_learn_from_many_starts(table, activation):
     assert np.mean(ours) <= 1.2 * np.mean(theirs)
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "accumulated-bp"])
+@pytest.mark.parametrize(
+    ("solver", "learning_rate"),
+    [("lbfgs", "constant"), *(("accumulated-bp", kind) for kind in ("constant", "invscaling", "adaptive"))],
+)
 @pytest.mark.parametrize("error_weight", [None, 0.9])
-def test_weights_equal_repeated_rows(solver, error_weight):
+def test_weights_equal_repeated_rows(solver, learning_rate, error_weight):
     count = np.random.default_rng(0).integers(0, 3, len(X))
     given = {
         "hidden_layer_sizes": (4,), "activation": "tanh", "solver": solver, "max_iter": 20, "random_state": 0,
-        "alpha": 0.1, "learning_rate_init": 0.3, "error_weight": error_weight,
+        "alpha": 0.1, "learning_rate_init": 0.3, "error_weight": error_weight, "learning_rate": learning_rate,
     }  # fmt: skip
+    there = count > 0
     weighted = MLPClassifier(**given).fit(X, Y, count)
+    dropped = MLPClassifier(**given).fit(X[there], Y[there], count[there])
     repeated = MLPClassifier(**given).fit(np.repeat(X, count, axis=0), np.repeat(Y, count))
-    np.testing.assert_allclose(weights_of(weighted), weights_of(repeated), rtol=1e-6, atol=1e-8)
+    for other in (dropped, repeated):
+        np.testing.assert_allclose(weights_of(weighted), weights_of(other), rtol=1e-6, atol=1e-8)
+
+
+def test_the_step_of_accumulated_bp_decreases_with_its_updates():
+    init = start(np.random.default_rng(0), 4, 3, 1)
+    options = {"activation": "logistic", "output": "identity"}
+    given = {
+        "hidden_layer_sizes": 3,
+        "activation": "logistic",
+        "init": init,
+        "learning_rate_init": 0.3,
+        **PLAIN,
+    }
+    model = MLPRegressor(
+        solver="accumulated-bp", learning_rate="invscaling", power_t=0.7, max_iter=3, **given
+    )
+    model.fit(X, Y)
+    coefs, intercepts = init
+    for t in range(3):
+        found, eta = back_propagate(X, Y[:, None], coefs, intercepts, **options), 0.3 / (t + 1) ** 0.7
+        coefs, _ = momentum_step(coefs, found.coef_grads, eta=eta)
+        intercepts, _ = momentum_step(intercepts, found.intercept_grads, eta=eta)
+    plain = np.concatenate([part.ravel() for part in (*coefs, *intercepts)])
+    np.testing.assert_allclose(weights_of(model), plain, rtol=1e-10)
 
 
 def test_weighted_mini_batches_follow_the_weighted_gradient_on_average():
@@ -293,6 +322,42 @@ def test_divergence_keeps_the_last_finite_weights():
     assert model.loss_ == model.loss_curve_[-1]
 
 
+@pytest.mark.parametrize("solver", ["sgd", "accumulated-bp"])
+def test_a_loss_that_rises_without_overflow_gives_a_warning(solver):
+    given = {"hidden_layer_sizes": 10, "activation": "tanh", "solver": solver, "random_state": 0}
+    rows = np.random.default_rng(0).normal(size=(300, 6))
+    model = MLPRegressor(learning_rate_init=1.0, **given)
+    with pytest.warns(ConvergenceWarning, match=r"diverged: the loss rose from .*, such as 0\.1, or scale"):
+        model.fit(rows, 10 * rows[:, 0])
+    assert model.n_iter_ < model.max_iter
+    assert np.isfinite(model.loss_curve_).all()
+    assert model.loss_ > 100 * model.loss_curve_[0]
+    with warnings.catch_warnings():  # a loss that does not change but for rounding has not risen
+        warnings.simplefilter("error")
+        MLPRegressor(learning_rate_init=1e-300, tol=1e-15, **given).fit(rows, rows[:, 0])
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_a_first_epoch_that_diverges_keeps_finite_weights(warm_start):
+    model = MLPRegressor(hidden_layer_sizes=5, solver="bp", random_state=0, max_iter=2, warm_start=warm_start)
+    first = clone(model).set_params(learning_rate_init=1e-300).partial_fit(X, Y)
+    with pytest.raises(ValueError, match=r"smaller learning_rate_init than 1e\+09"):
+        model.set_params(learning_rate_init=1e9).fit(X, Y)
+    np.testing.assert_array_equal(weights_of(model), weights_of(first))
+    assert model.n_iter_ == 0
+    assert not hasattr(model, "loss_")
+    before = clone(model).set_params(learning_rate_init=1e-3).fit(X, Y)
+    model.set_params(learning_rate_init=1e-3, warm_start=False).fit(X, Y)
+    np.testing.assert_array_equal(weights_of(model), weights_of(before))
+    with pytest.raises(ValueError, match="smaller learning_rate_init"):
+        model.set_params(learning_rate_init=1e9, warm_start=warm_start).fit(X, Y)
+    kept = before if warm_start else first
+    np.testing.assert_array_equal(weights_of(model), weights_of(kept))
+    assert (model.n_iter_, vars(model).get("loss_")) == (0, before.loss_ if warm_start else None)
+    model.set_params(learning_rate_init=1e-3).partial_fit(X, Y)
+    assert np.isfinite(model.loss_)
+
+
 @pytest.mark.parametrize("solver", ["sgd", "bp", "adam"])
 def test_a_smaller_step_size_helps_after_a_batch_that_diverged(solver):
     model = MLPRegressor(hidden_layer_sizes=(10,), solver=solver, batch_size=10, random_state=0).partial_fit(
@@ -413,6 +478,24 @@ def test_ctrl_c_leaves_the_last_epoch():
         warnings.simplefilter("ignore")
         three = MLPClassifier((5,), random_state=0, max_iter=3).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), three.predict_proba(X))
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_partial_fit_gives_the_network_of_scikit_learn(shuffle):
+    given = {"hidden_layer_sizes": (5,), "batch_size": 10, "random_state": 0, "shuffle": shuffle}
+    ours, theirs = (kind(**given) for kind in (MLPRegressor, peers.MLPRegressor))
+    for _ in range(1 if shuffle else 3):
+        np.testing.assert_allclose(
+            weights_of(ours.partial_fit(X, Y)), weights_of(theirs.partial_fit(X, Y)), rtol=1e-9, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("kind", [MLPClassifier, MLPRegressor])
+def test_partial_fit_of_a_source_says_what_to_give(kind, tmp_path):
+    np.save(tmp_path / "rows.npy", np.column_stack([X, Y]))
+    more = {"classes": [0, 1, 2]} if kind is MLPClassifier else {}
+    with pytest.raises(TypeError, match="X is a source; this takes arrays"):
+        kind().partial_fit(Source(tmp_path / "rows.npy"), y=X.shape[1], **more)
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,7 @@ class ART1(Clusterer):
     def predict(self, X: Any) -> np.ndarray:
         """The category of largest score that passes the vigilance test, without learning; -1 where none does."""
         check_is_fitted(self)
+        check_parameters(self)
         X = self._check(X, reset=False)
         labels = np.empty(len(X), dtype=np.int32)
         needed = needed_ones(X.shape[1], self.vigilance)

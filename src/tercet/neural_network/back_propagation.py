@@ -18,6 +18,7 @@ from tercet.core.catalog import method
 Unit = Literal["identity", "logistic", "tanh", "relu", "softmax", "exp"]
 Loss = Literal["squared_error", "log_loss", "poisson"]
 UNITS = ("identity", "logistic", "tanh", "relu", "softmax", "exp")
+OUTPUT_RANGES = {"logistic": (0.0, 1.0), "softmax": (0.0, 1.0), "tanh": (-1.0, 1.0), "exp": (0.0, np.inf)}
 
 
 def activate(z: Any, kind: Unit = "logistic") -> np.ndarray:
@@ -194,7 +195,7 @@ def back_propagate(
     X : array of shape (n_features,) or (n_samples, n_features)
         One row or several.
     y : array of shape (n_outputs,) or (n_samples, n_outputs)
-        Targets; for classes, 0 and 1.
+        Targets in the range of the outputs; for classes, 0 and 1.
     coefs, intercepts : lists of arrays
         Weights and biases of the layers, as in `forward_pass`.
     activation, output : str, default="logistic"
@@ -243,6 +244,8 @@ def back_propagate(
 
 def output_delta(a: np.ndarray, y: np.ndarray, output: str, loss: str) -> tuple[float, np.ndarray]:
     """The mean error of outputs a, and the derivative of each E_k by the net inputs of the last layer."""
+    other = "output='identity'" + (" and loss='squared_error'" if loss != "squared_error" else "")
+    check_target_range(y, output, f"Scale the targets, or use {other}.")
     if loss == "squared_error":
         slope = a - y
         error = 0.5 * np.sum(slope**2, axis=-1)
@@ -263,6 +266,16 @@ def output_delta(a: np.ndarray, y: np.ndarray, output: str, loss: str) -> tuple[
             "poisson for exp, squared_error for all."
         )
     return float(np.mean(error)), delta
+
+
+def check_target_range(y: np.ndarray, output: str, change: str, who: str = "") -> None:
+    """Refuse targets that the outputs cannot reach; `change` ends the message."""
+    low, high = OUTPUT_RANGES.get(output, (-np.inf, np.inf))
+    if y.size and (y.min() < low or y.max() > high):
+        raise ValueError(
+            f"{who}y must be in [{low:g}, {high:g}], the range of {output} outputs; it holds numbers from "
+            f"{y.min():g} to {y.max():g}. {change}"
+        )
 
 
 def regularised_error(error: float, coefs: Any, intercepts: Any = None, error_weight: float = 0.5) -> float:
@@ -372,7 +385,7 @@ def parameter_count(sizes: Any) -> int:
     Parameters
     ----------
     sizes : sequence of int
-        Inputs, units of each hidden layer, outputs.
+        Inputs, units of each hidden layer, outputs: at least 1 of each.
 
     Returns
     -------
@@ -384,4 +397,6 @@ def parameter_count(sizes: Any) -> int:
     12
     """
     sizes = list(sizes)
+    if any(size < 1 or size % 1 for size in sizes):
+        raise ValueError(f"sizes must be whole numbers of at least 1; got {sizes}.")
     return sum((below + 1) * above for below, above in pairwise(sizes))

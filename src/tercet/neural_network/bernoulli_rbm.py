@@ -18,7 +18,7 @@ from tercet.core.fitted_checks import Declarations, Floats
 from tercet.core.functions import log_sum_exp, sigmoid, softplus
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, CountOrZero, NonNegative, Positive, Range, Seed, check_parameters
-from tercet.core.scaling import LARGE
+from tercet.core.scaling import LARGE, largest
 from tercet.core.stopping import check_stop
 from tercet.core.validation import check_array, target_for_callbacks
 from tercet.neural_network._energy.binary_states import state_blocks
@@ -177,6 +177,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
         rng = random_numbers(self.random_state)
+        self._warn_of_range(X)
         self._start(X, rng, sample_weight)
         weight = None if sample_weight is None else sample_weight / sample_weight.mean(dtype=np.float64)
         updates = Updates(self, rng, min(self.batch_size, X.shape[0]))
@@ -202,7 +203,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            The batch.
+            The batch, from 0 to 1; other values give a warning.
         y : ignored
             Accepted for pipelines; nothing is learned from it.
         sample_weight : array of shape (n_samples,), optional
@@ -216,6 +217,7 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         first = not hasattr(self, "components_")
         X = self._check(X, reset=first)
         weight = check_weight(sample_weight, X)
+        self._warn_of_range(X)
         if not hasattr(self, "random_state_"):
             self.random_state_ = random_numbers(self.random_state)
         if first:
@@ -240,7 +242,6 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         self.components_ = start.astype(X.dtype, copy=False)
         self.intercept_hidden_ = np.zeros(self.n_components, dtype=X.dtype)
         self.intercept_visible_ = np.zeros(X.shape[1], dtype=X.dtype)
-        self._warn_of_range(X)
         if self.algorithm == "pcd":
             self.h_samples_ = np.zeros((self.batch_size, self.n_components), dtype=X.dtype)
 
@@ -264,7 +265,10 @@ class BernoulliRBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         return {name: array.copy() for name, array in self._learned().items()}
 
     def _refuse_divergence(self, kept: dict[str, np.ndarray]) -> None:
-        if all(np.isfinite(array).all() for array in self._learned().values()):
+        # below it energies and their sums are finite
+        most = float(np.finfo(self.components_.dtype).max) ** 0.5
+        finite = all(np.isfinite(array).all() for array in self._learned().values())
+        if finite and max(largest(self.components_), largest(self.intercept_hidden_)) < most:
             return
         self.__dict__.update(kept)
         raise ValueError(

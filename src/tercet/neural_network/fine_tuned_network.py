@@ -13,7 +13,7 @@ from tercet.core.parameters import Count, CountOrZero, NonNegative, Positive, Se
 from tercet.core.scaling import LARGE
 from tercet.core.symbolic_shapes import Sizes
 from tercet.neural_network.deep_belief_network import DeepBeliefNetwork, Visible, layer_sizes, upwards
-from tercet.neural_network.multilayer_perceptron import NOT_FINITE
+from tercet.neural_network.multilayer_perceptron import NOT_FINITE, warn_of_risen_loss
 
 
 class FineTunedNetwork(Estimator):
@@ -94,6 +94,7 @@ class FineTunedNetwork(Estimator):
             idle = idle + 1 if network.loss_ > least - self.tol else 0
             least = min(least, network.loss_)
             if step.converged(idle > self.n_iter_no_change):
+                warn_of_risen_loss(self, step, network.loss_curve_, "learning_rate")
                 break
         self.n_iter_ = step.count
 

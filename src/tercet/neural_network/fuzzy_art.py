@@ -232,6 +232,7 @@ class FuzzyART(Clusterer):
     def predict(self, X: Any) -> np.ndarray:
         """The category of largest choice that passes the vigilance test, without learning; -1 where none does."""
         check_is_fitted(self)
+        check_parameters(self)
         rows = self._coded(self._check(X, reset=False))
         labels = np.empty(len(rows), dtype=np.int32)
         categories = kernel_form(self._categories())

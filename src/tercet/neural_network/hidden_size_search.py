@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import LeaveOneOut
 from sklearn.utils.parallel import delayed
 
@@ -66,7 +66,8 @@ class HiddenSizeSearch(SelectedEstimator):
     cv : int, "loo", splitter or list of splits, default=5
         The folds of "cv"; "loo" leaves out one row at a time.
     scoring : str or callable, optional
-        The score; by default the estimator's own.
+        The score; by default the estimator's own. Where a single row is held out, R² is undefined, and the default
+        of a regressor is its negative squared error.
     tol : float, default=0.0
         A smaller network is preferred whose score is less than the best by at most tol.
     patience : int, default=1
@@ -179,11 +180,11 @@ class HiddenSizeSearch(SelectedEstimator):
             classifier=is_classifier(self.estimator),
             weight=params.get("sample_weight"),
         )
-        count = len(sizes) * len(folds)
+        count, scoring = len(sizes) * len(folds), self._scoring(min(len(there) for _, there in folds))
         *tasks, last = Fit.of(self).tasks(count + 1, self.task_name)
         work = [(size, fold) for size in sizes for fold in folds]
         calls = (
-            delayed(self._fold)(self._network(size), X, y, params, fold, task)
+            delayed(self._fold)(self._network(size), X, y, params, fold, scoring, task)
             for (size, fold), task in zip(work, tasks)
         )
         found = self._parallel(calls, count)
@@ -195,12 +196,17 @@ class HiddenSizeSearch(SelectedEstimator):
         self.best_estimator_ = fit_candidate(self._network(sizes[best]), X, y, params, last)
 
     def _fold(
-        self, network: Any, X: Any, y: Any, params: dict[str, Any], fold: Any, task: Task
+        self, network: Any, X: Any, y: Any, params: dict[str, Any], fold: Any, scoring: Any, task: Task
     ) -> tuple[float, int]:
         """The score of a network on the held-out rows of a fold, and the number of its weights."""
         here, there = fold
         model = fit_candidate(network, *self._take(X, y, params, here), task)
-        return self._score(model, *self._take(X, y, params, there, here)), count_weights(model)
+        return self._score(model, *self._take(X, y, params, there, here), scoring), count_weights(model)
+
+    def _scoring(self, n_held_out: int) -> Any:
+        """The score; negative squared error where R² is undefined, for a regressor and a single held-out row."""
+        undefined = self.scoring is None and n_held_out == 1 and is_regressor(self.estimator)
+        return "neg_mean_squared_error" if undefined else self.scoring
 
     def _prune_or_grow(
         self, X: Any, y: Any, params: dict[str, Any], sizes: list[Sizes], rng: np.random.Generator
@@ -208,12 +214,12 @@ class HiddenSizeSearch(SelectedEstimator):
         """Train, change the hidden units, train on, while the score of held-out rows allows it."""
         here, there = self._split(X, y, self.validation_fraction)
         train, test = self._take(X, y, params, here), self._take(X, y, params, there, here)
-        grows = self.algorithm == "grow"
+        grows, scoring = self.algorithm == "grow", self._scoring(len(there))
         first, last = (sizes[0], sizes[-1]) if grows else (sizes[-1], sizes[0])
         most = len(sizes) if grows else 1 + sum(first) - sum(last)
         *tasks, final = Fit.of(self).tasks(most + 1, self.task_name)
         model = self._train(self._network(first), *train, tasks[0])
-        models, scores, waited = [model], [self._score(model, *test)], 0
+        models, scores, waited = [model], [self._score(model, *test, scoring)], 0
         for k, task in enumerate(tasks[1:], 1):
             weights = model.coefs_, model.intercepts_
             if grows:
@@ -225,7 +231,7 @@ class HiddenSizeSearch(SelectedEstimator):
             model = self._train(with_weights(model, *weights), *train, task)
             best = max(scores)
             models.append(model)
-            scores.append(self._score(model, *test))
+            scores.append(self._score(model, *test, scoring))
             good = scores[-1] > best + self.tol if grows else scores[-1] >= best - self.tol
             waited = 0 if good else waited + 1
             if waited >= self.patience:

@@ -34,7 +34,7 @@ from tercet.core.parameters import (
 from tercet.core.scoring import rejection_label
 from tercet.core.steps import QUIET, ConvergenceWarning
 from tercet.core.streams import is_streamed
-from tercet.core.validation import check_is_fitted, finite_predictions
+from tercet.core.validation import check_is_fitted, check_structure, finite_predictions
 from tercet.neural_network._mlp.epochs import (
     AccumulatedBPEpochs,
     Adam,
@@ -44,6 +44,7 @@ from tercet.neural_network._mlp.epochs import (
 )
 from tercet.neural_network._mlp.network import Layout, network_outputs
 from tercet.neural_network._mlp.objective import Penalty, WholeObjective
+from tercet.neural_network.back_propagation import check_target_range
 from tercet.neural_network.initial_weights import Initial, initial_weights
 from tercet.neural_network.output_coding import OutputCode
 from tercet.optimize import lbfgs
@@ -55,6 +56,7 @@ Infinity = Annotated[float, Range(INF, INF)]
 VALUE_TOL = 2.2e-9  # decrease of the objective at which L-BFGS stops, as in SciPy
 MOST_PARAMETERS = 2**31 - 1
 LEAST_RATE = 1e-6  # learning rate at which "adaptive" stops
+LEAST_RISE = 0.01  # share of the first loss by which the last one must exceed it to count as divergence
 NOT_FINITE = (
     "Solver produced non-finite parameter weights. The input data may contain large values and need to be "
     "preprocessed."
@@ -166,9 +168,9 @@ class MultilayerPerceptron(Estimator):
         y : array of shape (n_samples,) or (n_samples, n_outputs)
             The targets: labels, several 0/1 labels per row, or numbers.
         sample_weight : array of shape (n_samples,), optional
-            Weight of each row; a weight of 2 is equivalent to repeating the row. For "adam" and "sgd" this holds in
-            expectation: the loss of a batch is divided by its number of rows times the mean weight of all rows.
-            (scikit-learn divides by the sum of the weights in the batch.)
+            Weight of each row; a weight of 2 is equivalent to repeating the row. For "adam", "sgd", "bp" and the
+            epochs after `switch_below` this holds in expectation: the loss of a batch is divided by its number of
+            rows times the mean weight of all rows. (scikit-learn divides by the sum of the weights in the batch.)
 
         Returns
         -------
@@ -185,7 +187,7 @@ class MultilayerPerceptron(Estimator):
         T = self._targets(y)
         rng = random_stream(self.random_state)
         layout, flat = self._network(X, T, rng, go_on=bool(self.warm_start))
-        for name in CURVES:
+        for name in (*CURVES, *(() if self._continued else ("loss_", "_updates"))):
             self.__dict__.pop(name, None)
         self.t_ = int(self._continued.get("t_", 0))
         if self.solver == "lbfgs":
@@ -210,11 +212,11 @@ class MultilayerPerceptron(Estimator):
         ):
             before = flat.copy()
             order = order[rng.permutation(order.size)] if self.shuffle else order
-            self.loss_ = epochs.run(flat, order if self.shuffle else None)
-            if not (np.isfinite(self.loss_) and np.isfinite(flat).all()):
-                flat = self._diverged(step, before)
+            loss = epochs.run(flat, order if self.shuffle else None)
+            if not (np.isfinite(loss) and np.isfinite(flat).all()):
+                flat = self._diverged(step, layout, before)
                 break
-            self.t_ += order.size
+            self.loss_, self.t_ = loss, self.t_ + order.size
             self.loss_curve_.append(self.loss_)
             measures = {"loss": self.loss_}
             if held is not None:
@@ -226,6 +228,8 @@ class MultilayerPerceptron(Estimator):
             step.report(flat.copy(), **measures)
             epochs = self._switched(epochs, layout, X, T, weight)
             if step.converged(self._stops(epochs.rule, flat, before)):
+                if self._no_improvement_count > self.n_iter_no_change:
+                    warn_of_risen_loss(self, step, self.loss_curve_, "learning_rate_init")
                 break
         self._updates = epochs.rule.state
         return best if held is not None else flat
@@ -394,7 +398,9 @@ class MultilayerPerceptron(Estimator):
     def _stops(self, rule: Any, flat: np.ndarray, before: np.ndarray) -> bool:
         """Whether training is over after this epoch; sets the learning rate of the next one."""
         if self.learning_rate == "invscaling" and isinstance(rule, Momentum):
-            rule.state["learning_rate"] = float(self.learning_rate_init) / (self.t_ + 1) ** self.power_t
+            # updates; those of "sgd" are counted by their rows, as in scikit-learn
+            t = rule.state["t"] if self.solver == "accumulated-bp" else self.t_
+            rule.state["learning_rate"] = float(self.learning_rate_init) / (t + 1) ** self.power_t
         if self.target_loss is not None and self.loss_ <= self.target_loss:
             return True
         if self.weight_tol is not None and np.abs(flat - before).max(initial=0.0) <= self.weight_tol:
@@ -415,20 +421,17 @@ class MultilayerPerceptron(Estimator):
             print(said + ending)
         return ending.endswith("Stopping.")
 
-    def _diverged(self, step: Any, before: np.ndarray) -> np.ndarray:
+    def _diverged(self, step: Any, layout: Layout, before: np.ndarray) -> np.ndarray:
         """The weights before an epoch whose loss is not finite; an error where there is no earlier epoch."""
         if self.early_stopping:
             self.validation_scores_.append(float("nan"))
         if step.count == 1:
+            self.__dict__.update(self._fitted(layout, before), n_iter_=0)
             raise ValueError(
                 f"{type(self).__name__}: {NOT_FINITE} A smaller learning_rate_init than "
                 f"{self.learning_rate_init:g}, such as {self.learning_rate_init / 10:g}, may help, too."
             )
-        self.loss_ = self.loss_curve_[-1]
-        step.hint = (
-            f"Take a smaller learning_rate_init than {self.learning_rate_init:g}, such as "
-            f"{self.learning_rate_init / 10:g}, or scale the features."
-        )
+        step.hint = smaller_rate("learning_rate_init", self.learning_rate_init)
         step.warn(
             f"diverged in epoch {step.count}: the loss is not finite. The weights of the epoch before are kept"
         )
@@ -537,8 +540,9 @@ class MLPClassifier(MultilayerPerceptron, Classifier):
     batch_size : int or "auto", default="auto"
         Rows of a mini-batch; "auto" is min(200, n_samples).
     learning_rate : {"constant", "invscaling", "adaptive"}, default="constant"
-        The step size of "sgd", "bp" and "accumulated-bp": `learning_rate_init`; divided by (rows seen + 1)^power_t;
-        or divided by 5 whenever the loss has not improved for `n_iter_no_change` epochs.
+        The step size of "sgd", "bp" and "accumulated-bp": `learning_rate_init`; divided by (t + 1)^power_t after t
+        updates ("sgd": after t rows, as in scikit-learn); or divided by 5 whenever the loss has not improved for
+        `n_iter_no_change` epochs.
     learning_rate_init : float, default=0.001
         The step size; the texts' eta.
     power_t : float, default=0.5
@@ -601,7 +605,7 @@ class MLPClassifier(MultilayerPerceptron, Classifier):
         `weight_tol` in an epoch.
     switch_below : float, optional
         With "accumulated-bp", go on with standard back-propagation once the error of an epoch has fallen by less
-        than this part of it.
+        than this part of it. From there on, weights of rows equal repeated rows only in expectation.
 
     Attributes
     ----------
@@ -625,7 +629,9 @@ class MLPClassifier(MultilayerPerceptron, Classifier):
     E_k has the factor 1/2 of the texts: 1/2 Σ_j (yhat_j - y_j)², summed over outputs. An update of "bp" uses
     dE_k/dw, one of "accumulated-bp" the mean of these over the rows: with the same learning_rate_init an epoch of
     "bp" moves about m times as far. A loss that is not finite stops the fit with a warning and keeps the
-    weights of the epoch before.
+    weights of the epoch before; in the first epoch it is an error, and the model keeps its initial weights, or with
+    `warm_start` those of the last fit. A loss that has risen above that of the first epoch when the fit ends gives
+    a warning, too.
 
     Examples
     --------
@@ -872,6 +878,9 @@ class MLPClassifier(MultilayerPerceptron, Classifier):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
         """One epoch over a batch of rows, from where the last call ended.
 
+        The first call gives the network of scikit-learn for the same `random_state`; later calls do so with
+        shuffle=False, else they draw a new order of the rows, where scikit-learn repeats the first one.
+
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
@@ -888,6 +897,7 @@ class MLPClassifier(MultilayerPerceptron, Classifier):
         self
         """
         check_parameters(self)
+        check_structure(X)  # a source has no labels to look at
         first_call = "classes_" not in vars(self)
         several = type_of_target(y).startswith("multilabel")
         if several:
@@ -914,6 +924,19 @@ def random_stream(random_state: Any) -> np.random.RandomState:
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(random_state.integers(2**31 - 1))
     return check_random_state(random_state)
+
+
+def smaller_rate(name: str, rate: float) -> str:
+    """What to change where a fit has diverged."""
+    return f"Take a smaller {name} than {rate:g}, such as {rate / 10:g}, or scale the features."
+
+
+def warn_of_risen_loss(model: Any, step: Any, losses: list[float], rate: str) -> None:
+    """Warn of a fit that ends above the loss of its first epoch; `rate` names the learning rate."""
+    first, last = losses[0], losses[-1]
+    if last - first > max(model.tol, LEAST_RISE * abs(first)):
+        step.hint = smaller_rate(rate, getattr(model, rate))
+        step.warn(f"diverged: the loss rose from {first:.6g} in the first epoch to {last:.6g}")
 
 
 def with_rejected(labels: np.ndarray, rejected: np.ndarray, label: Any) -> np.ndarray:
@@ -957,8 +980,9 @@ class MLPRegressor(MultilayerPerceptron, Regressor):
     batch_size : int or "auto", default="auto"
         Rows of a mini-batch; "auto" is min(200, n_samples).
     learning_rate : {"constant", "invscaling", "adaptive"}, default="constant"
-        The step size of "sgd", "bp" and "accumulated-bp": `learning_rate_init`; divided by (rows seen + 1)^power_t;
-        or divided by 5 whenever the loss has not improved for `n_iter_no_change` epochs.
+        The step size of "sgd", "bp" and "accumulated-bp": `learning_rate_init`; divided by (t + 1)^power_t after t
+        updates ("sgd": after t rows, as in scikit-learn); or divided by 5 whenever the loss has not improved for
+        `n_iter_no_change` epochs.
     learning_rate_init : float, default=0.001
         The step size; the texts' eta.
     power_t : float, default=0.5
@@ -1008,7 +1032,7 @@ class MLPRegressor(MultilayerPerceptron, Regressor):
         `weight_tol` in an epoch.
     switch_below : float, optional
         With "accumulated-bp", go on with standard back-propagation once the error of an epoch has fallen by less
-        than this part of it.
+        than this part of it. From there on, weights of rows equal repeated rows only in expectation.
 
     Attributes
     ----------
@@ -1031,7 +1055,9 @@ class MLPRegressor(MultilayerPerceptron, Regressor):
     E_k has the factor 1/2 of the texts: 1/2 Σ_j (yhat_j - y_j)², summed over outputs. An update of "bp" uses
     dE_k/dw, one of "accumulated-bp" the mean of these over the rows: with the same learning_rate_init an epoch of
     "bp" moves about m times as far. A loss that is not finite stops the fit with a warning and keeps the
-    weights of the epoch before.
+    weights of the epoch before; in the first epoch it is an error, and the model keeps its initial weights, or with
+    `warm_start` those of the last fit. A loss that has risen above that of the first epoch when the fit ends gives
+    a warning, too.
 
     With several outputs, scikit-learn follows the gradient of this sum, too, but its `loss_` is the mean over the
     outputs, so `tol` may stop its epochs earlier, and its "lbfgs" gets a value and a gradient that do not belong
@@ -1124,17 +1150,8 @@ class MLPRegressor(MultilayerPerceptron, Regressor):
             return y.map(self._targets, width=1 if y.ndim == 1 else y.shape[1])
         T = y.reshape(len(y), -1)
         out, _ = self._output()
-        low, high = {"logistic": (0.0, 1.0), "tanh": (-1.0, 1.0), "exp": (0.0, np.inf)}.get(
-            out, (-np.inf, np.inf)
-        )
-        if T.min() < low or T.max() > high:
-            change = (
-                "Use loss='squared_error'" if out == "exp" else "Scale the targets, or use output='identity'"
-            )
-            raise ValueError(
-                f"{type(self).__name__}: y must be in [{low:g}, {high:g}], the range of {out} outputs; it holds "
-                f"numbers from {T.min():g} to {T.max():g}. {change}."
-            )
+        change = "Use loss='squared_error'" if out == "exp" else "Scale the targets, or use output='identity'"
+        check_target_range(T, out, f"{change}.", f"{type(self).__name__}: ")
         return T
 
     def _encode(self, y: Any) -> np.ndarray:
@@ -1163,6 +1180,9 @@ class MLPRegressor(MultilayerPerceptron, Regressor):
     @available_if(lambda self: self.solver != "lbfgs")
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """One epoch over a batch of rows, from where the last call ended.
+
+        The first call gives the network of scikit-learn for the same `random_state`; later calls do so with
+        shuffle=False, else they draw a new order of the rows, where scikit-learn repeats the first one.
 
         Parameters
         ----------

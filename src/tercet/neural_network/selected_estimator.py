@@ -138,11 +138,11 @@ class SelectedEstimator(MetaEstimator):
             part = columns_at(part, rows if columns is None else columns)
         return part, None if y is None else rows_at(y, rows), params
 
-    def _score(self, model: Any, X: Any, y: Any, params: dict[str, Any]) -> float:
+    def _score(self, model: Any, X: Any, y: Any, params: dict[str, Any], scoring: Any = None) -> float:
         """The score of a fitted estimator, weighted where there are weights."""
         weight = {name: value for name, value in params.items() if name == "sample_weight"}
         try:
-            scorer = check_scoring(model, self.scoring)
+            scorer = check_scoring(model, self.scoring if scoring is None else scoring)
         except TypeError as error:
             raise ValueError(f"{type(self).__name__}: {error}") from None
         return float(scorer(model, X, y, **weight))

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 
 from tercet.linear_model import LogisticRegression
@@ -140,6 +141,18 @@ def test_what_is_no_table_of_numbers(card):
     _, y = data(card, n=N)
     table = NO_ARRAY if make(card).__sklearn_tags__().input_tags.string else NO_ARRAY | NO_NUMBERS
     assert refusals(lambda X: make(card).fit(X, y), table, r"\bX\b") == {}
+
+
+@names([card for card in tabular if takes(card, "estimator") or takes(card, "estimators")])
+def test_what_members_of_scikit_learn_refuse(card):
+    member = DecisionTreeRegressor() if card.task == "regression" else DecisionTreeClassifier()
+    members = {"estimators": [("a", member), ("b", member)]} if takes(card, "estimators") else {}
+    _, y = data(card, n=N)
+    table = {name: NO_ARRAY[name] for name in ("a matrix of NumPy", "columns of one name", "unequal rows")}
+    word = (
+        r"X must not be a matrix of NumPy; pass|X has 2 columns named 'a'|The rows of X must be of one length"
+    )
+    assert refusals(lambda X: make(card, **members or {"estimator": member}).fit(X, y), table, word) == {}
 
 
 @names([card for card in tabular if not takes(card, "estimator") and not takes(card, "estimators")])

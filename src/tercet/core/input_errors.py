@@ -24,6 +24,7 @@ RAW = re.compile(
     r"|Cannot cast|Expected sequence or array-like|unhashable|CSR must be|^\d*$|^'?\w*'?$"
     r"|infs or NaNs|infinity to integer|Numerical result|empty sequence|zero-size|unique column names|np\.matrix"
 )
+FORM = re.compile(r"setting an array element|inhomogeneous|unique column names|np\.matrix")  # about data only
 TEXTS = "These are texts: count their words with CountVectorizer or TfidfVectorizer of tercet.feature first."
 HUGE = 1e100  # the squares of larger numbers, added up and multiplied, soon are no numbers any more
 LONGEST = 60  # letters of a value in a message
@@ -96,8 +97,16 @@ def blamed_magnitude(error: BaseException, **arguments: Any) -> ValueError | Non
     return None
 
 
+def blamed_data(error: BaseException, **arguments: Any) -> ValueError | TypeError | None:
+    """An error of a member's `fit` that the form of the data explains, by a sentence that names it; or None."""
+    for name, value in arguments.items() if isinstance(error, Broken) and FORM.search(str(error)) else ():
+        if sentence := wrong_with(name, value):
+            return (TypeError if isinstance(error, TypeError) else ValueError)(sentence)
+    return None
+
+
 def refuse_containers(**arguments: Any) -> None:
-    """Refuse what is no collection of rows at all: None, a single value, a dict ..."""
+    """Refuse what is no collection of rows at all (None, a single value, a dict ...), and NumPy's matrices."""
     for name, value in arguments.items():
         if sentence := _no_rows(name, value):
             raise TypeError(sentence)
@@ -117,8 +126,8 @@ def wrong_with(name: str, value: Any) -> str:
     table = name in ROWS
     if sentence := _repeated_column(name, value):
         return sentence
-    if isinstance(value, np.matrix):
-        return f"{name} must not be a matrix of NumPy; pass np.asarray({name})."
+    if sentence := _matrix(name, value):
+        return sentence
     if is_sparse(value):
         if not table:
             return f"{name} must be {COLUMN}; got a sparse matrix of shape {value.shape}."
@@ -156,7 +165,12 @@ def _no_rows(name: str, value: Any) -> str:
     known = any(hasattr(value, mark) for mark in ("shape", "__array__", "__len__", "__dataframe__"))
     if alone or not known or getattr(value, "shape", None) == ():
         return f"{name} must be {ROWS.get(name, COLUMN)}; got {shown(value)}."
-    return ""
+    return _matrix(name, value)
+
+
+def _matrix(name: str, value: Any) -> str:
+    is_matrix = isinstance(value, np.matrix)
+    return f"{name} must not be a matrix of NumPy; pass np.asarray({name})." if is_matrix else ""
 
 
 def _repeated_column(name: str, frame: Any) -> str:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.estimator import NO_TARGET, Classifier, Estimator
 from tercet.core.fitted_checks import check_fitted
-from tercet.core.input_errors import Explaining, refuse_containers
+from tercet.core.input_errors import Explaining, blamed_data, refuse_containers
 from tercet.core.parallel import Threads, one_blas_thread
 from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
@@ -49,7 +49,7 @@ class MetaEstimator(MetaEstimatorMixin, Estimator):
         except BaseException as error:  # Ctrl-C among them: a part of the estimators is no model
             for name in fitted_attributes(self):
                 delattr(self, name)
-            blamed = blamed_parameter(self, error)
+            blamed = blamed_data(error, X=X, y=y) or blamed_parameter(self, error)
             if blamed is None:
                 raise
             raise blamed from error

@@ -123,13 +123,18 @@ def blamed_parameter(thing: Any, error: BaseException) -> ValueError | TypeError
 def _holds_numbers(value: Any) -> bool:
     if value is None or isinstance(value, str | bool | np.random.RandomState | np.random.Generator):
         return True
-    if hasattr(value, "get_params"):  # an estimator
+    parts = [part for item in value for part in item] if _is_list_of_lists(value) else [value]
+    if any(hasattr(part, "get_params") for part in parts):  # an estimator, or a list of (name, estimator)
         return True
     try:
         array = np.asarray(value, dtype=np.float64)
     except Broken:
         return False
     return array.ndim < 2 and array.size > 0 and not bool((np.abs(array) > HUGE).any())
+
+
+def _is_list_of_lists(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, list | tuple) for item in value)
 
 
 @functools.cache

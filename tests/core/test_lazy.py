@@ -80,6 +80,9 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name():
         ("preprocessing", "StandrdScaler", r"has it here\. Did you mean 'StandardScaler'"),
         ("utils.validation", "check_arry", r"has it here\. Did you mean 'check_array'"),
         ("rules", "RIPERClassifier", r"\. Did you mean 'RIPPERClassifier'"),
+        ("rules", "RIPPER", r"\. Did you mean 'RIPPERClassifier'"),
+        ("rules", "FOIL", r"\. It is in tercet\.rules\.logic\.$"),
+        ("metrics", "power_method", r"has it here\. It is in tercet\.graph\.$"),
         ("metrics.pairwise", "np", r"has it here\.$"),
     ],
 )

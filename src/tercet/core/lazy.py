@@ -193,17 +193,18 @@ class _LazyPackage(ModuleType):
 
     def _about_missing(self, name: str) -> str:
         """What to add to the message about a name that there is not: where it is, or what is spelled like it."""
-        from tercet.core.catalog import methods
+        from tercet.core.catalog import SCIKIT_LEARN, methods
         from tercet.core.spelling_suggestions import spelling_suggestions
 
         both = f"; neither Tercet nor scikit-learn {_scikit_learn_version()} has it here"
         both = both if self._has_peer() else ""
         tables = scikit_learn_table()["modules"].items()
         elsewhere = [f"tercet.{module}".rstrip(".") for module, names in tables if name in names]
-        elsewhere += [card.module for card in methods() if card.name == name and card.kind == "estimator"]
+        elsewhere += [card.module for card in methods() if card.name == name and card.kind != SCIKIT_LEARN]
         if elsewhere:
             return f"{both}. It is in {min(elsewhere, key=len)}."
-        close = spelling_suggestions(name, dir(self), 3)
+        longer = [one for one in dir(self) if len(name) > 3 and one.startswith(name)]  # RIPPER, say
+        close = spelling_suggestions(name, dir(self), 3) or longer[:3]
         return f"{both}. Did you mean {' or '.join(map(repr, close))}?" if close else f"{both}."
 
 

@@ -369,6 +369,11 @@ def test_bad_input(X, y, options, message):
         CRF(**options).fit(X, y)
 
 
+def test_labels_in_a_matrix_of_numpy():
+    with pytest.raises(TypeError, match=r"y must not be a matrix of NumPy; pass np\.asarray\(y\)"):
+        CRF().fit(np.ones((4, 2)), np.asmatrix([0, 1, 0, 1]).T, lengths=[4])
+
+
 def test_labels_never_seen(model):
     """A fold of a cross-validation may have some: there is no probability of them, and no path finds them."""
     strange = [["Z", *Y[0][1:]]]

@@ -203,6 +203,32 @@ def test_indicator_features_learn_a_rule():
     assert model.weights_[len(transitions) + 3] > 1  # [V, a]
 
 
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (X, [[np.inf, 1, 0], *Y[1:]], r"y\[0\] has the label inf; a label must not be NaN or infinite"),
+        (X, [Y[0], [1, np.nan], *Y[2:]], r"y\[1\] has the label nan"),
+        (
+            X,
+            [np.zeros((len(x), 2)) for x in X],
+            r"y\[0\] must hold one label for each position; it has array",
+        ),
+        (X, [0, 1], r"y must be a list of sequences of labels; y\[0\] is 0\."),
+        (X, None, "y must be a list of sequences of labels; got None"),
+        (None, Y, "X must be a list of sequences; got None"),
+        (5, Y, "X must be a list of sequences; got 5"),
+        ([1, 2], Y, r"X must be a list of sequences; X\[0\] is 1\."),
+    ],
+)
+def test_what_is_no_list_of_sequences(X, y, message):
+    model = ParametricCRF([lambda a, b, x, i: a == b], [lambda b, x, i: b == x[i]], l2=0.1)
+    with pytest.raises((TypeError, ValueError), match=message):
+        model.fit(X, y)
+    if X is None:
+        with pytest.raises(TypeError, match=message):
+            model.predict(X)
+
+
 def test_bad_models_and_data():
     with pytest.raises(ValueError, match="algorithm must be one of lbfgs"):
         ParametricCRF(algorithm="sgd")

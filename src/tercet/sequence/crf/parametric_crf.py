@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from scipy import sparse
 
 from tercet.core.catalog import method
+from tercet.core.input_errors import shown
 from tercet.optimize import minimize
 from tercet.sequence.crf._engine.grouped_chains import by_length, grouped_marginals
 from tercet.sequence.crf.forward_backward import ViterbiTables, crf_matrices
@@ -138,6 +139,7 @@ class ParametricCRF:
         -------
         self
         """
+        _check_labelled(X, y)
         if self.labels is None:
             seen = {label for row in y for label in row}
             self.labels_ = sorted(seen, key=lambda label: (str(type(label)), label))
@@ -196,6 +198,7 @@ class ParametricCRF:
 
     def predict(self, X: Sequence[Any]) -> list[list]:
         """The most probable labels of each sequence."""
+        _check_sequences("X", X, "sequences")
         return [self.viterbi(x).path for x in X]
 
     def table(self, x: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
@@ -230,6 +233,27 @@ class ParametricCRF:
         matrix = sparse.csr_array((values, at.T), shape=(rows, len(self.transitions) + len(self.states)))
         matrix.eliminate_zeros()
         return matrix
+
+
+def _check_labelled(X: Any, y: Any) -> None:
+    """Check that X and y are lists of as many sequences, and that the labels can be told apart."""
+    _check_sequences("X", X, "sequences")
+    _check_sequences("y", y, "sequences of labels")
+    if len(X) != len(y) or not len(X):
+        raise ValueError(f"X and y must be as many sequences, at least one; got {len(X)} and {len(y)}.")
+    for k, label in ((k, label) for k, row in enumerate(y) for label in row):
+        if not isinstance(label, Hashable):
+            raise TypeError(f"y[{k}] must hold one label for each position; it has {shown(label)}.")
+        if isinstance(label, float | np.floating) and not np.isfinite(label):
+            raise ValueError(f"y[{k}] has the label {label}; a label must not be NaN or infinite.")
+
+
+def _check_sequences(name: str, rows: Any, what: str) -> None:
+    if not hasattr(rows, "__len__") or isinstance(rows, str | Mapping | Set) or hasattr(rows, "columns"):
+        raise TypeError(f"{name} must be a list of {what}; got {shown(rows)}.")
+    for k, row in enumerate(rows):
+        if not hasattr(row, "__len__"):
+            raise TypeError(f"{name} must be a list of {what}; {name}[{k}] is {shown(row)}.")
 
 
 def indicator_features(labels: Sequence[Any], symbols: Sequence[Any]) -> tuple[list, list]:
@@ -275,8 +299,7 @@ class ChainLikelihood:
     """
 
     def __init__(self, model: ParametricCRF, X: Any, y: Any, sample_weight: Any = None) -> None:
-        if len(X) != len(y) or not len(X):
-            raise ValueError(f"X and y must be as many sequences, at least one; got {len(X)} and {len(y)}.")
+        _check_labelled(X, y)
         if not model.transitions and not model.states:
             raise ValueError(
                 "There is nothing to learn: the model has neither transition nor state features."

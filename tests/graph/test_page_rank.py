@@ -294,6 +294,19 @@ def test_plain_functions():
         pagerank_algebraic(M, 1)
 
 
+def test_the_power_method_takes_frames_and_matrices_as_arrays():
+    A = np.array([[2.0, 1.0], [1.0, 3.0]])
+    labelled = pd.DataFrame(A, index=["a", "b"], columns=["a", "b"])
+    expected = power_method(A)
+    for given in (pd.DataFrame(A), labelled, np.asmatrix(A), A.astype(np.int8), sparse.csr_matrix(A)):
+        found = power_method(given)
+        assert type(found.vector) is np.ndarray
+        np.testing.assert_array_equal(found.vector, expected.vector)
+        assert found.eigenvalue == expected.eigenvalue
+    with pytest.raises(ValueError, match="A must hold real numbers; its dtype is complex128"):
+        power_method(A * 1j)
+
+
 def test_power_method():
     negative = power_method(np.diag([1.0, -3.0, 2.0]))
     assert negative.converged

@@ -6,6 +6,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.core.steps import ConvergenceWarning
@@ -52,7 +53,7 @@ def power_method(A: Any, start: Any = None, *, tol: float = 1e-10, max_iter: int
 
     Parameters
     ----------
-    A : array or sparse array of shape (n, n)
+    A : array, frame or sparse array of shape (n, n)
         The matrix; it need not be symmetric.
     start : array of shape (n,), optional
         x_0, by default all ones. It must have a part along the eigenvector.
@@ -71,7 +72,10 @@ def power_method(A: Any, start: Any = None, *, tol: float = 1e-10, max_iter: int
     >>> round(found.eigenvalue, 6), found.vector.round(6)
     (3.618034, array([0.618034, 1.      ]))
     """
-    A = check_structure(A, "A") if hasattr(A, "shape") else np.asarray(A, dtype=np.float64)
+    A = check_structure(A, "A") if sparse.issparse(A) else np.asarray(A)
+    if np.iscomplexobj(A):
+        raise ValueError(f"A must hold real numbers; its dtype is {A.dtype}.")
+    A = A.astype(np.float64, copy=False)
     if len(A.shape) != 2 or A.shape[0] != A.shape[1] or not A.shape[0]:
         raise ValueError(f"A must be a square matrix; the shape is {A.shape}.")
     x = np.ones(A.shape[0]) if start is None else np.asarray(start, dtype=np.float64)

@@ -63,6 +63,14 @@ def test_list_reads_the_catalogue_file_only():
             ["--text", "pattern"],
             lambda card: any(place.startswith("Pattern Recognition ") for place in card.texts),
         ),
+        (
+            ["--text", "li  CH. 7"],
+            lambda card: any(f"{place},".startswith("Li ch. 7,") for place in card.texts),
+        ),
+        (
+            ["--text", "Li ch. 2, Alg 2.1"],
+            lambda card: any(f"{place},".startswith("Li ch. 2, Alg 2.1,") for place in card.texts),
+        ),
         (["--chapter", "2"], lambda card: any(place.startswith("Li ch. 2,") for place in card.texts)),
         (
             ["--text", "watermelon notes", "--chapter", "ch01"],
@@ -87,6 +95,7 @@ def test_list_filters(arguments, fits):
         (["--family", "cats"], ["'cats'", "linear_model", "losses"]),
         (["--table", "99.9"], ["'99.9'", "12.1", "22.1, 22.2"]),
         (["--text", "007"], ["'007'", "li, depth, watermelon, pattern, studies"]),
+        (["--text", "Li ch. 99"], ["'Li ch. 99'", "li, depth"]),
         (["--chapter", "99"], ["'99'", "Li", "ch. 2, ", "app. A"]),
         (["--chapter", "two"], ["'two'", "ch. 2"]),
     ],

@@ -286,7 +286,10 @@ def list_(
     task: Annotated[str | None, typer.Option(metavar="TASK", help=tr("Only methods for this task."))] = None,
     family: Annotated[str | None, typer.Option(metavar="NAME", help=tr("Only this family."))] = None,
     text: Annotated[
-        str | None, typer.Option(metavar="watermelon", help=tr("Only what this text teaches."))
+        str | None,
+        typer.Option(
+            metavar="watermelon", help=tr('Only what this text, or a place in it ("Li ch. 7"), teaches.')
+        ),
     ] = None,
     chapter: Annotated[
         str | None, typer.Option(metavar="7", help=tr("Only what this chapter teaches."))

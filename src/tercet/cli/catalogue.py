@@ -124,17 +124,28 @@ def library(card: Card) -> str:
 
 
 def _taught(cards: list[Card], text: str, chapter: str | None) -> list[Card]:
-    """The cards that a text, or a chapter of it, teaches."""
+    """The cards that a text, a place in it ("Li ch. 7") or a chapter of it teaches."""
     known_text = text_named(text)
-    if known_text is None:
+    name, asked = (known_text.name, "") if known_text else (text, f"{' '.join(text.lower().split())}, ")
+
+    def is_there(place: str) -> bool:
+        return f"{place}, ".lower().startswith(asked) if asked else text_of(place).name == name
+
+    taught = [(card, chapter_of(place)) for card in cards for place in card.texts if is_there(place)]
+    if not any(is_there(place) for card in methods() for place in card.texts):
         names = ", ".join(entry.key for entry in TEXTS.values())
-        raise Refusal(tr("there is no text {asked!r}; there are {names}", asked=text, names=names), USAGE)
-    name = known_text.name
-    taught = [(card, place) for card in cards for place in map(chapter_of, card.texts) if place[0] == name]
+        raise Refusal(
+            tr(
+                "no text, and no place in one, is called {asked!r}; the texts are {names}",
+                asked=text,
+                names=names,
+            ),
+            USAGE,
+        )
     if chapter is not None:
-        asked = section(chapter)
+        wanted = section(chapter)
         there = {place[1] for _, place in taught}
-        if asked not in there:
+        if wanted not in there:
             known = ", ".join(sorted(there, key=_reading_order)) or "-"
             raise Refusal(
                 tr(
@@ -145,7 +156,7 @@ def _taught(cards: list[Card], text: str, chapter: str | None) -> list[Card]:
                 ),
                 USAGE,
             )
-        taught = [(card, place) for card, place in taught if place[1] == asked]
+        taught = [(card, place) for card, place in taught if place[1] == wanted]
     return list({id(card): card for card, _ in taught}.values())
 
 

@@ -107,7 +107,7 @@ def two_blocks(X: Any, prior: float) -> dict[str, Any]:
 
 EXAMPLES = [
     Example(
-        place="Li Ch 20, L14190",
+        place="Li ch. 20, summary; eq. 20.50",
         title="mean, variance, expected logarithms and normaliser of a Dirichlet distribution",
         zh="狄利克雷分布的均值、方差与对数期望",
         given={"alpha": [2, 3, 5]},
@@ -164,7 +164,7 @@ EXAMPLES = [
             "α": [0.91483448, 0.68570645],
             "objective": 0.24923780473830037,
         },
-        note=f"{DERIVED} L14154 calls (20.65) and (20.66) gradient and Hessian: read (20.66) and (20.67).",
+        note=f"{DERIVED} Sec. 20.4.3 calls (20.65) and (20.66) gradient and Hessian: read (20.66) and (20.67).",
     ),
     Example(
         place="Li Tables 13.3, 13.4",

@@ -326,3 +326,12 @@ def test_the_trials_of_counts_need_not_be_given():
     assert_allclose(D.Multinomial.fit([0, 3, 1]).p, [0, 0.75, 0.25])
     with pytest.raises(ValueError, match=r"all have the same sum, at least 1; got the sums \[3.0, 4.0\]"):
         D.Multinomial.fit([[2, 1, 1], [0, 3, 0]])
+    with pytest.raises(ValueError, match=r"Multinomial\.fit: x must be rows of numbers, got shape \(\)"):
+        D.Multinomial.fit(3.0)
+    for column in ([3], [[3], [3]]):
+        with pytest.raises(
+            ValueError, match=r"Multinomial\.fit: x must be rows of at least two counts, got shape"
+        ):
+            D.Multinomial.fit(column)
+    with pytest.raises(ValueError, match=r"^x must be an array of shape \(n_samples,\); got 'abc'\.$"):
+        D.Multinomial.fit("abc")

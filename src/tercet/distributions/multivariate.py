@@ -115,7 +115,13 @@ class Multinomial(ExponentialFamily):
     @classmethod
     def _observations(cls, x: ArrayLike) -> np.ndarray:
         with Explaining(x=x):
-            return super()._observations(np.atleast_2d(np.asarray(x)))  # a single row of counts is enough
+            given = np.asarray(x)
+        x = super()._observations(given[None] if given.ndim == 1 else x)  # a single row of counts is enough
+        if x.shape[1] < 2:
+            raise ValueError(
+                f"{cls.__name__}.fit: x must be rows of at least two counts, got shape {x.shape}"
+            )
+        return x
 
     @classmethod
     def _statistics_of(cls, x: np.ndarray, **known: Any) -> np.ndarray:

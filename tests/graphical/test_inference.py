@@ -278,6 +278,18 @@ def test_mean_field_and_messages_answer_queries_of_several():
             np.testing.assert_allclose(table, marginals[node], atol=1e-12)
 
 
+def test_mean_field_of_a_network_names_its_variables():
+    """`either` is a function of `tub` and `lung`: a start that allows all their values has no bound."""
+    network = asia()
+    with pytest.raises(ValueError, match="Every value of 'tub' meets assignments of probability 0"):
+        network.query("lung", {"dysp": "yes"}, method="mean_field")
+    start = {"either": [1, 0], "tub": [1, 0]}
+    found = network.query("lung", {"dysp": "yes"}, method="mean_field", start=start)
+    order = [name for name in network.factor_model().names if name != "dysp"]
+    same = network.query("lung", {"dysp": "yes"}, method="mean_field", start=start, order=order)
+    assert 0 < found["yes"] == same["yes"] < 1
+
+
 def test_interventions_cut_what_leads_to_them():
     network = BayesianNetwork.from_tables(SPRINKLER)
     assert network.query("C", {"S": 1})[1] == pytest.approx(1 / 6)

@@ -142,9 +142,11 @@ def _by_messages(model: FactorModel, variables: Any, evidence: Any, **options: A
 def _by_mean_field(model: FactorModel, variables: Any, evidence: Any, **options: Any) -> Factor:
     from tercet.graphical.mean_field import mean_field
 
-    given: dict[Any, Any] = {**model.codes(evidence)}
-    found = mean_field(_merged(model), given, **options).q
-    return _independent(model, variables, {model.names[k]: q for k, q in found.items()})
+    names, factors = model.names, _merged(model)
+    given: dict[Any, Any] = {names[k]: code for k, code in model.codes(evidence).items()}
+    order = [names[k] for k in sorted({k for scope in factors for k in scope}) if names[k] not in given]
+    tables = {tuple(names[k] for k in scope): table for scope, table in factors.items()}
+    return _independent(model, variables, mean_field(tables, given, **{"order": order, **options}).q)
 
 
 def _merged(model: FactorModel) -> dict[tuple[int, ...], np.ndarray]:

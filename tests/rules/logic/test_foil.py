@@ -128,6 +128,38 @@ def test_no_clause_covers_a_negative_example(lists, encoding_length, negation):
     assert model.predict(every).tolist() == [atom in positives for atom in every]
 
 
+def suffixes(lists):
+    """Lists as `cons` facts, and which of them are suffixes of which."""
+    names = {v: f"l{k}" for k, v in enumerate(lists)}
+    facts = [Literal("cons", [names[v], v[0], names[v[1:]]]) for v in lists if v]
+    return facts, [Literal("t", [names[w], names[v]]) for v in lists for w in lists if v.endswith(w)]
+
+
+def test_recursive_calls_come_after_what_binds_their_variables():
+    """A call with a variable that has no value yet goes into `\\+ cons(A, _, _)`, which then holds for none."""
+    lists = ["", "ab", "ac", "b", "c", "cac"]
+    facts, positives = suffixes(lists)
+    model = FOIL().fit(facts, positives)
+    assert any(clause.is_recursive for clause in model.clauses_)
+    for clause in model.clauses_:
+        known = set(clause.head.variables)
+        for literal in clause.body:
+            assert literal.key != ("t", 2) or known.issuperset(literal.variables)
+            known |= set(literal.variables)
+    every = [Literal("t", [f"l{j}", f"l{k}"]) for j in range(len(lists)) for k in range(len(lists))]
+    assert model.predict(every).tolist() == [atom in positives for atom in every]
+
+
+def test_uncovered_positives_are_those_that_do_not_follow():
+    """t(b, l3) is covered by way of t(b, l1), for which there is no clause."""
+    lists = ["", "b", "c", "cb"]
+    facts, _ = suffixes(lists)
+    positives = [Literal("t", [v[-1], f"l{k}"]) for k, v in enumerate(lists) if v]
+    with pytest.warns(ConvergenceWarning, match=r"found for 2 of 3 .*By recursion, 3 do not follow"):
+        model = FOIL().fit(facts, positives)
+    assert model.uncovered_ == [atom for atom in positives if not model.predict([atom])[0]] == positives
+
+
 def test_accuracy_below_1_allows_negatives():
     facts = "q(a). q(b). q(c). q(d). q(e). r(x)."
     given = [f"p({x})" for x in "abcd"], ["p(e)", "p(x)"]

@@ -195,7 +195,7 @@ class ClauseSearch:
             kept = int(covered(shorter, self.good).sum())
             if kept >= right and int(covered(shorter, self.bad).sum()) <= wrong:
                 clause, right = shorter, kept
-        return tidy(clause)
+        return tidy(Clause(self.head, _calls_last(clause)))
 
 
 def _is_evaluable(clause: Clause) -> bool:
@@ -206,6 +206,39 @@ def _is_evaluable(clause: Clause) -> bool:
             return False
         if not literal.negated:
             known |= set(literal.variables)
+    return True
+
+
+def _calls_last(clause: Clause) -> list[Literal]:
+    """The body with each recursive call after the literals that need no variable of its own.
+
+    A proof of a call whose arguments are not known yet may find nothing: a negated literal gives them no values.
+    """
+    assert clause.head is not None
+    ordered: list[Literal] = []
+    calls: list[Literal] = []
+    known = set(clause.head.variables)
+    for literal in clause.body:
+        if literal.key == clause.head.key and not literal.negated:
+            calls.append(literal)
+            continue
+        tests = literal.negated or literal.is_comparison
+        own = {v for call in calls for v in call.variables} - known
+        if own & set(literal.variables) and (tests or not known & set(literal.variables)):
+            ordered += calls
+            known, calls = known | own, []
+        ordered.append(literal)
+        known |= set() if literal.negated else set(literal.variables)
+    return ordered + calls
+
+
+def has_ground_calls(clause: Clause) -> bool:
+    """Whether all arguments of a recursive call have values when it is reached."""
+    known = set(clause.head.variables) if clause.head else set()
+    for literal in clause.body:
+        if clause.head and literal.key == clause.head.key and not known.issuperset(literal.variables):
+            return False
+        known |= set() if literal.negated else set(literal.variables)
     return True
 
 

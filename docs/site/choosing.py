@@ -100,6 +100,26 @@ QUESTIONS: list[tuple[str, str, list[str]]] = [
         "补全评分矩阵",
         ["AlternatingLeastSquares", "MatrixCompletion"],
     ),
+    (
+        "Decisions in sequence, whose effects come later; the model is known",
+        "模型已知的序贯决策，效果滞后",
+        ["ValueIteration", "PolicyIteration"],
+    ),
+    (
+        "Decisions in sequence, learned by trial in a simulator",
+        "在模拟器中通过尝试学习序贯决策",
+        ["QLearning", "Sarsa", "DynaQ", "MonteCarlo", "LinearSarsa", "LSPI"],
+    ),
+    (
+        "The best of several choices, each of which can be tried again and again",
+        "在可以反复尝试的若干选择中找出最好的",
+        ["BanditAgent", "LinUCB", "ContextualBanditAgent"],
+    ),
+    (
+        "To act like an expert, or to find a reward that explains the expert",
+        "像专家那样行动，或找出能解释其行为的奖赏",
+        ["BehaviourCloning", "DAgger", "MaximumEntropyIRL", "ApprenticeshipLearning"],
+    ),
 ]
 WORDS = {
     "en": {
@@ -179,7 +199,7 @@ def pages(results: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str
 
 def page(results: Mapping[str, Any], names: Mapping[str, str], language: str) -> str:
     words = WORDS[language]
-    cards = {card.name: card for card in sorted(methods(), key=lambda card: card.kind == "estimator")}
+    cards = {card.name: card for card in sorted(methods(), key=lambda card: card.learns)}
     return (
         "\n\n".join(
             [
@@ -231,7 +251,7 @@ def shown_score(result: Mapping[str, Any], name: str) -> str:
 def by_task(names: Mapping[str, str], language: str) -> list[str]:
     tasks: dict[str, list[Card]] = {}
     for card in methods():
-        if card.kind == "estimator":
+        if card.learns:
             tasks.setdefault(card.task, []).append(card)
     parts = []
     for task, cards in sorted(tasks.items(), key=lambda pair: -len(pair[1])):

@@ -39,6 +39,7 @@ PARTS = [  # what a model file may hold beside estimators of the catalogue
     "tercet.core.ConstantClassifier",
     "tercet.metric_learning.MahalanobisMetric",
     "tercet.neural_network.ThresholdNetwork",
+    "tercet.rl.Schedule",
     "tercet.tree.Tree",
     *(
         f"tercet.kernels.{name}"
@@ -124,7 +125,7 @@ def trusted_types() -> list[str]:
     >>> "tercet.linear_model.Perceptron" in trusted_types()
     True
     """
-    public = [*PARTS, *(f"{card.module}.{card.name}" for card in methods() if card.kind == "estimator")]
+    public = [*PARTS, *(f"{card.module}.{card.name}" for card in methods() if card.learns)]
     kinds = [_load(path) for path in public]
     files = (f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
     return sorted({*public, *files, *BUILTINS["SparseMatrixNode"]})
@@ -404,9 +405,7 @@ def _untrusted(schema: Any) -> list[str]:
 
 def _ours(name: str) -> bool:
     """Whether a full name is the public path of an estimator in the catalogue, or of a part that models have."""
-    return name in PARTS or any(
-        name == f"{card.module}.{card.name}" for card in methods() if card.kind == "estimator"
-    )
+    return name in PARTS or any(name == f"{card.module}.{card.name}" for card in methods() if card.learns)
 
 
 def _name_public_paths(schema: Any) -> None:

@@ -138,7 +138,7 @@ def test_list_all_shows_which_library_has_each_estimator(width):
     assert "can be imported from `tercet`, as in: from tercet.preproc" in " ".join(answer.stderr.split())
     lines = answer.stdout.splitlines()
     whose = dict(line.split()[:2] for line in lines if len(line.split()) > 1 and line[0] != " ")
-    ours = {card.name for card in library.methods() if card.kind == "estimator"}
+    ours = {card.name for card in library.methods() if card.learns}
     assert {whose[name] for name in ours} == {"Tercet"}
     assert {whose[name] for name, _ in all_estimators() if name not in ours} == {"scikit-learn"}
     theirs = sum(card.kind == "scikit-learn" for card in library.methods()) + len(catalogue.passed_on())
@@ -252,7 +252,7 @@ def test_info_follows_a_reference():
 
 def test_no_estimator_leaves_a_parameter_unexplained():
     for card in library.methods():
-        if card.kind == "estimator":
+        if card.learns:
             known = facts(card)
             assert [p["name"] for p in known["parameters"] if not p["meaning"]] == [], card.name
             references = [p for p in known["parameters"] if p["meaning"].lower().startswith("as in")]
@@ -304,7 +304,7 @@ def test_page_of_every_card(card, capsys, monkeypatch):
     assert set(known["titles"]) == {text_of(place).name for place in card.texts}
     for parameter in known["parameters"]:
         assert not re.search(r"\b_[A-Z]|typing\.|<", parameter["allowed"]), parameter
-    if card.kind == "estimator":
+    if card.learns:
         assert {p["name"] for p in known["parameters"]} == set(inspect.signature(card.load()).parameters)
         needed = [p["name"] for p in known["parameters"] if p["default"] is None]
         assert needed in ([], ["estimator"], ["estimators"])

@@ -89,7 +89,7 @@ def find(name: str, *, estimator: bool = False) -> Card:
     """
     cards = [card for card in methods() if card.kind == "estimator" or not estimator]
     # Of several of one name the estimator is meant.
-    cards.sort(key=lambda card: card.kind != "estimator")
+    cards.sort(key=lambda card: not card.learns)
     asked, joined = name.strip().lower(), _joined(name)
     found = [card for card in cards if asked in (aliases := _aliases(card)) or joined in aliases]
     if not found:
@@ -121,7 +121,7 @@ def look_up(query: str) -> list[Match]:
     if not named:
         matches += _by_chinese_word(query)
     if not matches:
-        cards = sorted(methods(), key=lambda card: card.kind != "estimator")
+        cards = sorted(methods(), key=lambda card: not card.learns)
         terms = [term for entry in synonyms() for term in entry.terms]
         raise _unknown(query, cards, [*(name for card in cards for name in card.algorithms), *terms])
     return _distinct(matches)
@@ -216,7 +216,7 @@ def _by_place(number: str, text: str | None) -> list[Match]:
     ]
     if not found:
         raise Refusal(tr("no method is Algorithm {number} of the texts", number=number), USAGE)
-    return sorted(found, key=lambda match: match.card.kind != "estimator")
+    return sorted(found, key=lambda match: not match.card.learns)
 
 
 def _by_synonym(query: str) -> Iterator[Match]:
@@ -233,7 +233,7 @@ def _by_synonym(query: str) -> Iterator[Match]:
 def _card(name: str) -> Card:
     """The card of an exact name; of several the estimator's."""
     found = [card for card in methods() if name.lower() in _paths(card)]
-    return min(found, key=lambda card: card.kind != "estimator")
+    return min(found, key=lambda card: not card.learns)
 
 
 def _by_chinese_word(query: str) -> Iterator[Match]:

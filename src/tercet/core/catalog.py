@@ -96,8 +96,9 @@ class Card:
     name, zh : the method's name in code and in Chinese.
     title : what it is, in one line.
     task : what it is for: "classification", "regression", "optimisation" ...
-    kind : "estimator"; "function" for what takes no part in a pipeline: functions, losses, kernels; "scikit-learn"
-        for a class or function of scikit-learn that there is no other of here.
+    kind : "estimator"; "agent" for what learns from a model or an environment, not from rows; "function" for what
+        takes no part in a pipeline: functions, losses, kernels; "scikit-learn" for a class or function of
+        scikit-learn that there is no other of here.
     family : the folder it lives in.
     module : where to import it from.
     approach : "discriminative", "generative" or nothing (Li ch. 12, Table 12.1).
@@ -126,6 +127,11 @@ class Card:
     traits: dict[str, str] = field(default_factory=dict)
     texts: tuple[str, ...] = ()
     peers: tuple[str, ...] = ()
+
+    @property
+    def learns(self) -> bool:
+        """Whether it has a `fit` and parameters: an estimator or an agent."""
+        return self.kind in ("estimator", "agent")
 
     @property
     def import_line(self) -> str:
@@ -175,7 +181,7 @@ def method(
         title = (inspect.getdoc(thing) or "").partition("\n")[0]
         # A kernel has parameters but nothing to fit, a distribution a fit but no parameters to search.
         whole = inspect.isclass(thing) and hasattr(thing, "get_params") and hasattr(thing, "fit")
-        kind = "estimator" if whole else "function"
+        kind = getattr(thing, "kind_of_card", "estimator") if whole else "function"
         # What the texts call generative says so on its card; a predictor that does not is discriminative.
         predictor = kind == "estimator" and task in ("classification", "regression")
         card = Card(

@@ -1,0 +1,42 @@
+from tercet.rl.environments.blackjack import blackjack
+from tercet.rl.environments.cliff_walking import cliff_walking
+from tercet.rl.environments.frozen_lake import frozen_lake
+from tercet.rl.environments.grid_world import GridWorld, grid_world
+from tercet.rl.environments.mdp_env import MDPEnv
+from tercet.rl.environments.mountain_car import MountainCar
+from tercet.rl.environments.random_mdp import random_mdp
+from tercet.rl.environments.registration import register_environments
+from tercet.rl.environments.watermelon_watering import watermelon_watering
+from tercet.rl.mdp import MDP, Episode, Step
+from tercet.rl.planning.policy_evaluation import PolicyEvaluation, action_values
+from tercet.rl.planning.policy_iteration import PolicyIteration, improved_policy
+from tercet.rl.planning.value_iteration import ValueIteration, bellman_residual
+from tercet.rl.policies import action_probabilities, epsilon_greedy_policy, greedy_policy, softmax_policy
+from tercet.rl.schedules import Schedule
+
+__all__ = [
+    "MDP",
+    "Episode",
+    "GridWorld",
+    "MDPEnv",
+    "MountainCar",
+    "PolicyEvaluation",
+    "PolicyIteration",
+    "Schedule",
+    "Step",
+    "ValueIteration",
+    "action_probabilities",
+    "action_values",
+    "bellman_residual",
+    "blackjack",
+    "cliff_walking",
+    "epsilon_greedy_policy",
+    "frozen_lake",
+    "greedy_policy",
+    "grid_world",
+    "improved_policy",
+    "random_mdp",
+    "register_environments",
+    "softmax_policy",
+    "watermelon_watering",
+]

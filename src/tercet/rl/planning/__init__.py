@@ -1,0 +1,1 @@
+"""Dynamic programming in a known model: policy evaluation, policy iteration, value iteration."""

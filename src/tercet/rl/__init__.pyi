@@ -1,3 +1,10 @@
+from tercet.rl.bandits.average_regret import RegretCurve, average_regret
+from tercet.rl.bandits.bandit import Bandit
+from tercet.rl.bandits.bandit_agent import BanditAgent
+from tercet.rl.bandits.contextual_bandit_agent import ContextualBanditAgent
+from tercet.rl.bandits.incremental_mean import incremental_mean
+from tercet.rl.bandits.lin_ucb import LinUCB
+from tercet.rl.bandits.off_policy_value import OffPolicyValue, off_policy_value
 from tercet.rl.environments.blackjack import blackjack
 from tercet.rl.environments.cliff_walking import cliff_walking
 from tercet.rl.environments.frozen_lake import frozen_lake
@@ -16,17 +23,24 @@ from tercet.rl.schedules import Schedule
 
 __all__ = [
     "MDP",
+    "Bandit",
+    "BanditAgent",
+    "ContextualBanditAgent",
     "Episode",
     "GridWorld",
+    "LinUCB",
     "MDPEnv",
     "MountainCar",
+    "OffPolicyValue",
     "PolicyEvaluation",
     "PolicyIteration",
+    "RegretCurve",
     "Schedule",
     "Step",
     "ValueIteration",
     "action_probabilities",
     "action_values",
+    "average_regret",
     "bellman_residual",
     "blackjack",
     "cliff_walking",
@@ -35,6 +49,8 @@ __all__ = [
     "greedy_policy",
     "grid_world",
     "improved_policy",
+    "incremental_mean",
+    "off_policy_value",
     "random_mdp",
     "register_environments",
     "softmax_policy",

@@ -14,6 +14,18 @@ from tercet.rl.environments.mountain_car import MountainCar
 from tercet.rl.environments.random_mdp import random_mdp
 from tercet.rl.environments.registration import register_environments
 from tercet.rl.environments.watermelon_watering import watermelon_watering
+from tercet.rl.evaluation import AgentComparison, Evaluation, compare, evaluate
+from tercet.rl.learning.dyna_q import DynaQ
+from tercet.rl.learning.monte_carlo import (
+    MonteCarlo,
+    MonteCarloValues,
+    importance_weights,
+    monte_carlo_returns,
+    monte_carlo_values,
+)
+from tercet.rl.learning.q_learning import QLearning, q_learning_update
+from tercet.rl.learning.sarsa import Sarsa, sarsa_update
+from tercet.rl.learning.temporal_difference import TemporalDifference, td_update
 from tercet.rl.mdp import MDP, Episode, Step
 from tercet.rl.planning.policy_evaluation import PolicyEvaluation, action_values
 from tercet.rl.planning.policy_iteration import PolicyIteration, improved_policy
@@ -23,20 +35,28 @@ from tercet.rl.schedules import Schedule
 
 __all__ = [
     "MDP",
+    "AgentComparison",
     "Bandit",
     "BanditAgent",
     "ContextualBanditAgent",
+    "DynaQ",
     "Episode",
+    "Evaluation",
     "GridWorld",
     "LinUCB",
     "MDPEnv",
+    "MonteCarlo",
+    "MonteCarloValues",
     "MountainCar",
     "OffPolicyValue",
     "PolicyEvaluation",
     "PolicyIteration",
+    "QLearning",
     "RegretCurve",
+    "Sarsa",
     "Schedule",
     "Step",
+    "TemporalDifference",
     "ValueIteration",
     "action_probabilities",
     "action_values",
@@ -44,15 +64,23 @@ __all__ = [
     "bellman_residual",
     "blackjack",
     "cliff_walking",
+    "compare",
     "epsilon_greedy_policy",
+    "evaluate",
     "frozen_lake",
     "greedy_policy",
     "grid_world",
+    "importance_weights",
     "improved_policy",
     "incremental_mean",
+    "monte_carlo_returns",
+    "monte_carlo_values",
     "off_policy_value",
+    "q_learning_update",
     "random_mdp",
     "register_environments",
+    "sarsa_update",
     "softmax_policy",
+    "td_update",
     "watermelon_watering",
 ]

@@ -1,0 +1,1 @@
+"""Learning a table of values from experience: Monte Carlo methods and temporal differences."""

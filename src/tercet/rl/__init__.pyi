@@ -1,3 +1,13 @@
+from tercet.rl.approximation.fourier_features import FourierFeatures
+from tercet.rl.approximation.kernel_sarsa import KernelSarsa
+from tercet.rl.approximation.kernel_td import KernelTD
+from tercet.rl.approximation.linear_q_learning import LinearQLearning
+from tercet.rl.approximation.linear_sarsa import LinearSarsa
+from tercet.rl.approximation.linear_td import LinearTD, linear_td_update
+from tercet.rl.approximation.lspi import LSPI
+from tercet.rl.approximation.lstd import LSTD
+from tercet.rl.approximation.radial_basis_features import RadialBasisFeatures
+from tercet.rl.approximation.tile_coding import TileCoding
 from tercet.rl.bandits.average_regret import RegretCurve, average_regret
 from tercet.rl.bandits.bandit import Bandit
 from tercet.rl.bandits.bandit_agent import BanditAgent
@@ -34,6 +44,8 @@ from tercet.rl.policies import action_probabilities, epsilon_greedy_policy, gree
 from tercet.rl.schedules import Schedule
 
 __all__ = [
+    "LSPI",
+    "LSTD",
     "MDP",
     "AgentComparison",
     "Bandit",
@@ -42,8 +54,14 @@ __all__ = [
     "DynaQ",
     "Episode",
     "Evaluation",
+    "FourierFeatures",
     "GridWorld",
+    "KernelSarsa",
+    "KernelTD",
     "LinUCB",
+    "LinearQLearning",
+    "LinearSarsa",
+    "LinearTD",
     "MDPEnv",
     "MonteCarlo",
     "MonteCarloValues",
@@ -52,11 +70,13 @@ __all__ = [
     "PolicyEvaluation",
     "PolicyIteration",
     "QLearning",
+    "RadialBasisFeatures",
     "RegretCurve",
     "Sarsa",
     "Schedule",
     "Step",
     "TemporalDifference",
+    "TileCoding",
     "ValueIteration",
     "action_probabilities",
     "action_values",
@@ -73,6 +93,7 @@ __all__ = [
     "importance_weights",
     "improved_policy",
     "incremental_mean",
+    "linear_td_update",
     "monte_carlo_returns",
     "monte_carlo_values",
     "off_policy_value",

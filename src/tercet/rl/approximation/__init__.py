@@ -1,0 +1,1 @@
+"""Values of many states from few numbers: linear functions of features, and kernels."""

@@ -25,6 +25,11 @@ from tercet.rl.environments.random_mdp import random_mdp
 from tercet.rl.environments.registration import register_environments
 from tercet.rl.environments.watermelon_watering import watermelon_watering
 from tercet.rl.evaluation import AgentComparison, Evaluation, compare, evaluate
+from tercet.rl.imitation.apprenticeship_learning import ApprenticeshipLearning, MaxMargin, max_margin_weights
+from tercet.rl.imitation.behaviour_cloning import BehaviourCloning
+from tercet.rl.imitation.dagger import DAgger
+from tercet.rl.imitation.feature_expectations import demonstrated_features, feature_expectations
+from tercet.rl.imitation.maximum_entropy_irl import MaximumEntropyIRL, SoftPolicy, soft_policy
 from tercet.rl.learning.dyna_q import DynaQ
 from tercet.rl.learning.monte_carlo import (
     MonteCarlo,
@@ -48,9 +53,12 @@ __all__ = [
     "LSTD",
     "MDP",
     "AgentComparison",
+    "ApprenticeshipLearning",
     "Bandit",
     "BanditAgent",
+    "BehaviourCloning",
     "ContextualBanditAgent",
+    "DAgger",
     "DynaQ",
     "Episode",
     "Evaluation",
@@ -63,6 +71,8 @@ __all__ = [
     "LinearSarsa",
     "LinearTD",
     "MDPEnv",
+    "MaxMargin",
+    "MaximumEntropyIRL",
     "MonteCarlo",
     "MonteCarloValues",
     "MountainCar",
@@ -74,6 +84,7 @@ __all__ = [
     "RegretCurve",
     "Sarsa",
     "Schedule",
+    "SoftPolicy",
     "Step",
     "TemporalDifference",
     "TileCoding",
@@ -85,8 +96,10 @@ __all__ = [
     "blackjack",
     "cliff_walking",
     "compare",
+    "demonstrated_features",
     "epsilon_greedy_policy",
     "evaluate",
+    "feature_expectations",
     "frozen_lake",
     "greedy_policy",
     "grid_world",
@@ -94,6 +107,7 @@ __all__ = [
     "improved_policy",
     "incremental_mean",
     "linear_td_update",
+    "max_margin_weights",
     "monte_carlo_returns",
     "monte_carlo_values",
     "off_policy_value",
@@ -101,6 +115,7 @@ __all__ = [
     "random_mdp",
     "register_environments",
     "sarsa_update",
+    "soft_policy",
     "softmax_policy",
     "td_update",
     "watermelon_watering",

@@ -1,0 +1,1 @@
+"""Learning from demonstrations: behaviour cloning and inverse reinforcement learning."""

@@ -130,6 +130,13 @@ from tercet.plot.regression import (
     plot_predictions,
     plot_residuals,
 )
+from tercet.plot.reinforcement import (
+    plot_episode,
+    plot_regret,
+    plot_returns,
+    plot_values,
+    plot_visits,
+)
 from tercet.plot.roc import (
     plot_det,
     plot_roc,
@@ -203,6 +210,7 @@ __all__ = [
     "plot_embedding",
     "plot_energy",
     "plot_envelope",
+    "plot_episode",
     "plot_estimate",
     "plot_filters",
     "plot_fit",
@@ -239,7 +247,9 @@ __all__ = [
     "plot_reachability",
     "plot_recall",
     "plot_regions",
+    "plot_regret",
     "plot_residuals",
+    "plot_returns",
     "plot_roc",
     "plot_rule_boxes",
     "plot_rules",
@@ -258,6 +268,8 @@ __all__ = [
     "plot_transitions",
     "plot_tree",
     "plot_u_matrix",
+    "plot_values",
+    "plot_visits",
     "replay",
     "replay_recall",
     "style",

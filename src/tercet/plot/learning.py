@@ -280,16 +280,21 @@ def plot_fit(
     return label_axes(ax, first, short_name(target_name or ""), type(model).__name__)
 
 
-_films: list[tuple[Callable[[Any, Any], bool], Callable[..., Any]]] = []
+_films: list[tuple[Callable[[Any, Any], bool], Callable[..., Any], Callable[..., Any] | None]] = []
 
 
-def film_picture(test: Callable[[Any, Any], bool]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def film_picture(
+    test: Callable[[Any, Any], bool], common: Callable[..., dict[str, Any]] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function that draws one frame of `replay`, for the models that pass a test.
 
     Parameters
     ----------
     test : callable
         Takes the model after a pass and the rows X that `replay` was given, or None.
+    common : callable, optional
+        Takes the models of all frames, X and y; gives a dict of further arguments of `draw` that all frames
+        share, such as the limits of the colours.
 
     Returns
     -------
@@ -305,20 +310,30 @@ def film_picture(test: Callable[[Any, Any], bool]) -> Callable[[Callable[..., An
     """
 
     def register(draw: Callable[..., Any]) -> Callable[..., Any]:
-        _films.insert(0, (test, draw))
+        _films.insert(0, (test, draw, common))
         return draw
 
     return register
 
 
-def _draw_frame(model: Any, X: Any, y: Any, ax: Any) -> Any:
-    """A model after a pass: as its own picture for films, as regions of the plane, or as `plot_model` draws it."""
-    from tercet.plot.models import load_pictures, plot_model
+def _common(models: list[Any], X: Any, y: Any) -> dict[str, Any]:
+    """What all frames of a film share, by the picture of the last one."""
+    from tercet.plot.models import load_pictures
 
     load_pictures()
-    for fits, draw in _films:
+    for fits, _, common in _films:
+        if fits(models[-1], X):
+            return {} if common is None else common(models, X, y)
+    return {}
+
+
+def _draw_frame(model: Any, X: Any, y: Any, ax: Any, common: dict[str, Any]) -> Any:
+    """A model after a pass: as its own picture for films, as regions of the plane, or as `plot_model` draws it."""
+    from tercet.plot.models import plot_model
+
+    for fits, draw, _ in _films:
         if fits(model, X):
-            return draw(model, X, y, ax)
+            return draw(model, X, y, ax, **common)
     width = 0 if X is None or np.ndim(X) != 2 else np.shape(X)[1]
     drawable = hasattr(model, "predict") and (width == 2 or (width == 1 and y is not None))
     if drawable and np.size(model.predict(np.asarray(X)[:1])) == 1:
@@ -343,7 +358,7 @@ def replay(recorder: Any, X: Any = None, y: Any = None, *, interval: int = 200) 
     recorder : Recorder
         After a fit it listened to.
     X, y : arrays, optional
-        The rows to draw, and their labels or numbers.
+        The rows to draw, and their labels or numbers; for an agent its MDP, and the grid as `plot_values` takes it.
     interval : int, default=200
         Milliseconds a frame.
 
@@ -369,13 +384,14 @@ def replay(recorder: Any, X: Any = None, y: Any = None, *, interval: int = 200) 
         raise ValueError("The recorder holds no frames: set it on an estimator and fit.")
     # The legend stands beside the axes: a constrained layout leaves room for it.
     figure, ax = plt.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
+    common = _common([frame.estimator for frame in recorder.frames], X, y)
 
     def draw(k: int) -> list[Any]:
         for scale in [other for other in figure.axes if other is not ax]:
             scale.remove()  # the colours of the frame before, while what they belong to is there
         ax.clear()
         frame = recorder.frames[k]
-        _draw_frame(frame.estimator, X, y, ax)
+        _draw_frame(frame.estimator, X, y, ax, common)
         ax.set_title(
             translated("{method}, pass {k}", method=type(frame.estimator).__name__, k=frame.index + 1)
         )

@@ -381,19 +381,18 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
 PICTURES = (
     "bayes", "candidates", "chains", "components", "dependencies", "dictionaries", "embeddings",
     "energy_networks", "graphs", "hidden_units", "metrics", "mixtures", "networks", "piecewise_linear",
-    "rules", "self_organizing", "semi_supervised", "sequences", "svm", "topics", "trees",
+    "rules", "self_organizing", "semi_supervised", "sequences", "svm", "topics", "trees", "reinforcement",
 )  # fmt: skip
-_own = len(_pictures)  # those of this module, which come last
 
 
 @functools.cache
 def load_pictures() -> None:
     """Load the modules that register pictures: the package itself loads a module when a name of it is first used.
 
-    Their pictures go before those of this module, and behind what was registered from outside in the meantime.
+    What was registered from outside comes first, then the modules from the last to the first, whichever was loaded
+    first, and then the pictures of this module.
     """
-    before = len(_pictures)
     for name in PICTURES:
         importlib.import_module(f"tercet.plot.{name}")
-    late = len(_pictures) - before
-    _pictures[:] = _pictures[late:-_own] + _pictures[:late] + _pictures[-_own:]
+    places = {f"tercet.plot.{name}": -k for k, name in enumerate(PICTURES, 1)} | {__name__: 1}
+    _pictures.sort(key=lambda entry: places.get(entry[1].__module__, -len(PICTURES) - 1))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import inspect
 import multiprocessing
 import os
 import sys
@@ -99,6 +100,7 @@ TASKS = (
     "sparse coding",
     "compressed sensing",
     "model selection",
+    "reinforcement learning",
 )
 ANSWERS = ("predict", "predict_proba", "transform", "score_samples", "kneighbors")
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use
@@ -107,6 +109,7 @@ FEW = {
     "n_estimators": 3,
     "max_iter": 3,
     "max_iterations": 3,
+    "n_episodes": 3,
     "n_iter": 3,
     "max_components": 2,
     "cv": 2,
@@ -135,8 +138,8 @@ def variants(card: Card) -> Iterator[Any]:
 
 
 def cards() -> list[Card]:
-    """The estimators that can be warmed."""
-    return [card for card in methods() if card.kind == "estimator" and card.task in TASKS]
+    """The estimators and agents that can be warmed."""
+    return [card for card in methods() if card.learns and card.task in TASKS]
 
 
 def samples(card: Card, n: int = 24, noise: float = 0.0) -> Iterator[tuple[Any, Any]]:
@@ -180,6 +183,8 @@ def samples(card: Card, n: int = 24, noise: float = 0.0) -> Iterator[tuple[Any, 
 def warm(card: Card) -> float:
     """Fit all variants of an estimator on small data; returns the seconds it took."""
     start = time.perf_counter()
+    if card.kind == "agent":
+        return warm_agent(card)
     for k, model in enumerate(variants(card)):
         # At its defaults it meets rows enough for all that it does, too: 30 neighbours, trees of some depth.
         for data, target in chain(samples(card), samples(card, 150, noise=1.0) if k == 0 else ()):
@@ -190,6 +195,35 @@ def warm(card: Card) -> float:
                 ask(model, data, target)
                 if isinstance(data, np.ndarray) and has_fit_parameter(model, "sample_weight"):
                     model.fit(data, target, sample_weight=np.linspace(1.0, 2.0, len(data)))
+    return time.perf_counter() - start
+
+
+def experience(kind: Any) -> dict[str, Any]:
+    """Small arguments of an agent's `fit`, by name: a model, a bandit, demonstrations, or rounds with contexts."""
+    from tercet.rl import Bandit, grid_world
+
+    mdp = grid_world(["S..", ".#.", "..G"], step_reward=-1.0)
+    rng = np.random.default_rng(0)
+    given: dict[str, Any] = {
+        "env": mdp,
+        "bandit": Bandit([0.2, 0.8]),
+        "demonstrations": mdp.simulate(n_episodes=3, random_state=0),
+        "expert": np.argmax(mdp.allowed, axis=1),
+        "X": rng.normal(size=(12, 2)),
+        "actions": rng.integers(0, 2, 12),
+        "rewards": rng.normal(size=12),
+    }
+    names = inspect.signature(kind.fit).parameters
+    return {name: value for name, value in given.items() if name in names}
+
+
+def warm_agent(card: Card) -> float:
+    """Fit all variants of an agent on a small model; returns the seconds it took."""
+    start, kind = time.perf_counter(), card.load()
+    for model in variants(card):
+        with warnings.catch_warnings(), contextlib.suppress(ValueError, TypeError):
+            warnings.simplefilter("ignore")
+            model.fit(**experience(kind))
     return time.perf_counter() - start
 
 

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks import (
+    bandits,
     boosting,
     cluster,
     command,
@@ -29,6 +30,7 @@ from benchmarks import (
     linear,
     manifold,
     maxent,
+    maxent_irl,
     metric_learning,
     mixture,
     mlp,
@@ -36,7 +38,9 @@ from benchmarks import (
     neighbors,
     nmf,
     overhead,
+    planning,
     plsa,
+    q_learning,
     rbm,
     results,
     rules,
@@ -87,6 +91,10 @@ ROWS: dict[str, Row | Report] = {
         rules,
         graphical,
         rbm,
+        planning,
+        q_learning,
+        bandits,
+        maxent_irl,
         overhead,
         command,
         feature,

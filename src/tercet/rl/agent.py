@@ -165,7 +165,7 @@ class Agent(FittedAttributes, PublicPickle, Iterative, BaseEstimator):
             return
         if math.prod(size for _, size in parts) != len(policy):
             raise ValueError(
-                f"{type(self).__name__}: observation_sizes_ is {parts}; expected are sizes whose product is "
+                f"{type(self).__name__}: observation_sizes_ is {parts}; expected sizes whose product is "
                 f"{len(policy)}, the number of states."
             )
 

@@ -143,7 +143,7 @@ def grid_world(
     Returns
     -------
     GridWorld
-        States are the cells that are no walls, numbered from 0 row by row.
+        States are the cells that are not walls, numbered from 0 row by row.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def _entry_rewards(grid: np.ndarray, step_reward: float, rewards: Mapping[Any, f
         inside = isinstance(key, tuple) and len(key) == 2 and all(0 <= k < n for k, n in zip(key, grid.shape))
         if not inside or grid[key] == WALL:
             raise ValueError(
-                f"grid_world: rewards has {key!r}; expected letters, or (row, column) of cells that are no walls."
+                f"grid_world: rewards has {key!r}; expected letters, or (row, column) of cells that are not walls."
             )
         gains[key] = rewards[key]
     return gains

@@ -295,7 +295,7 @@ class ApprenticeshipLearning(RewardLearner):
             )
 
     def draw_policy(self, random_state: Any = None) -> np.ndarray:
-        """One of the policies, drawn by the weights of the mixture that is as good as the expert.
+        """Draw one of the policies, by the weights of the mixture that performs as well as the expert.
 
         An agent that draws a policy before each episode has the feature expectations of the mixture.
 

@@ -446,3 +446,13 @@ def test_wrong_use_of_environments():
         frozen_lake("5x5")
     with pytest.raises(ValueError, match="success_rate must be from 0 to 1"):
         frozen_lake(success_rate=2)
+
+
+def test_agents_know_the_embedded_environments_by_name():
+    code = """if True:
+        from tercet.rl import QLearning
+        agent = QLearning(20, epsilon=0.5, random_state=0).fit("tercet/CliffWalking-v0")
+        print(agent.Q_.shape)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "(48, 4)\n", done.stderr

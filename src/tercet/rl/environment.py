@@ -88,6 +88,10 @@ class GymEnvironment:
     def __init__(self, env: Any, *, owned: bool = False) -> None:
         gym = optional_module("gymnasium", "Environments need", "rl")
         is_name = isinstance(env, str | gym.envs.registration.EnvSpec)
+        if isinstance(env, str) and env.startswith("tercet/"):
+            from tercet.rl.environments.registration import register_environments
+
+            register_environments()
         self.env = gym.make(env) if is_name else env
         self._owned = owned or is_name
         if not all(
